@@ -1,0 +1,3 @@
+module github.com/barewire/barewire
+
+go 1.26.3
