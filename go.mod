@@ -1,3 +1,13 @@
 module github.com/barewire/barewire
 
 go 1.26.3
+
+require (
+	github.com/go-chi/chi/v5 v5.5.0 // indirect
+	github.com/gopacket/gopacket v1.7.7 // indirect
+	github.com/stretchr/testify v1.12.1 // indirect
+	go.uber.org/goleak v1.3.0 // indirect
+	golang.org/x/net v0.62.0 // indirect
+	golang.org/x/sys v0.50.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
+)
