@@ -29,7 +29,7 @@ func RegName(off uint32) string {
 			return name
 		}
 	}
-	return fmt.Sprintf("%#05x", off)
+	return fmt.Sprintf("0x%04x", off)
 }
 
 // The tables are never written.
