@@ -42,6 +42,16 @@ type Device interface {
 	Close() error
 }
 
+// Described is implemented by devices that can name their registers, for traces
+// and counts.
+type Described interface {
+	// RegisterName is the manual's name of the register at off, or "".
+	RegisterName(off uint32) string
+	// Doorbell reports whether a write at off only tells the device to look at a
+	// ring.
+	Doorbell(off uint32) bool
+}
+
 // DMA is memory as the device reaches it.
 type DMA interface {
 	// Slice returns the n bytes at device address addr, for reading or, with
@@ -83,4 +93,7 @@ type Clock interface {
 type Timer interface {
 	// Stop reports whether it kept the call from being made.
 	Stop() bool
+	// Reset has the call made when d has passed from now, again or for the first
+	// time, and reports whether it was pending.
+	Reset(d time.Duration) bool
 }
