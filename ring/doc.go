@@ -10,9 +10,10 @@
 // # Ownership
 //
 // A receive slot is in one of three states: empty (no buffer), posted (the
-// device may write to its buffer) or done (harvested, not yet re-armed). They
-// form three runs around the ring, held as two indices and two counts, so
-// "OWN is clear" alone never makes a slot full.
+// device may write to its buffer) or done (the device has handed it back and its
+// status has not been read yet). Empty slots and the others form two runs around
+// the ring, held as an index and a count in Go memory, so "OWN is clear" alone
+// never makes a slot full.
 //
 // An RX has one owner, the poll goroutine of its queue. A TX has one owner at a
 // time: callers serialise with a lock of their own. Handing a ring over and

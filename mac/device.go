@@ -1,0 +1,461 @@
+package mac
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/barewire/barewire/pagepool"
+	"github.com/barewire/barewire/ring"
+)
+
+// Device is an Ethernet MAC as its users hold it: queues, filter, link,
+// counters, and the recovery of all of them. Its methods may be called from any
+// goroutine; those of its queues have owners.
+type Device struct {
+	bus  Bus
+	core Core
+	info Info
+	cfg  Config
+
+	queues []*Queue
+	memory []pagepool.Memory // descriptors and arenas; pools own theirs
+	irq    Interrupt
+
+	coalesce atomic.Pointer[ring.Coalesce]
+	accept   atomic.Pointer[acceptance]
+	linkNow  atomic.Pointer[Link]
+
+	// events wakes the monitor: something to repair or the link to be read.
+	events chan struct{}
+	quit   chan struct{}
+	wg     sync.WaitGroup
+	fatal  atomic.Uint32 // queues that reported a fatal error
+	halted atomic.Uint32 // queues whose transmit DMA stopped
+
+	// transition serialises Start, recovery and Close: whoever takes the receive
+	// sides from their owners holds it. It comes before mu.
+	transition sync.Mutex
+	started    atomic.Bool
+	broken     bool // the last recovery failed; guarded by transition
+
+	// mu serialises what programs the core, but for the interrupt path. It is
+	// held for a few register accesses at a time, and never while waiting for a
+	// poll goroutine.
+	mu       sync.Mutex
+	state    deviceState
+	filter   filterState
+	counters Counters
+	recovers Recoveries
+	onLink   []func(Link)
+	closeErr error
+}
+
+type deviceState uint8
+
+const (
+	opened deviceState = iota
+	running
+	closed
+)
+
+// acceptance is what the software check of destination addresses needs.
+type acceptance struct {
+	own     HardwareAddr
+	unicast []HardwareAddr
+	all     bool
+}
+
+// Recoveries counts repairs, by cause.
+type Recoveries struct {
+	FatalBusError uint64 `json:"fatal_bus_error"`
+	TXStopped     uint64 `json:"tx_stopped"`
+	TXTimeout     uint64 `json:"tx_timeout"`
+	Failed        uint64 `json:"failed"`
+}
+
+// NewDevice resets and programs core, which was made on bus, and allocates its
+// rings. Nothing moves before Start. cfg may be nil. On failure the bus is
+// closed.
+//
+// The core is stopped and reset before any memory is taken for it: whatever
+// state a crash has left it in, it does no DMA when NewDevice touches memory.
+func NewDevice(ctx context.Context, bus Bus, core Core, cfg *Config) (*Device, error) {
+	if cfg == nil {
+		cfg = &Config{}
+	}
+	info := core.Info()
+	full, err := cfg.withDefaults(info, bus.Name())
+	if err != nil {
+		return nil, errors.Join(err, bus.Close())
+	}
+	d := &Device{
+		bus: bus, core: core, info: info, cfg: full,
+		events: make(chan struct{}, 1),
+		quit:   make(chan struct{}),
+		filter: filterState{multicast: groups{}, unicast: groups{}},
+	}
+	c := *full.Coalesce
+	d.coalesce.Store(&c)
+	d.accept.Store(&acceptance{own: full.Address})
+	d.linkNow.Store(&Link{})
+	if err := d.open(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("mac: %s: %w", full.Name, err), d.free())
+	}
+	full.Logger.Info("device open", "device", full.Name, "core", info.Core, "version", info.Version,
+		"address", full.Address, "mtu", full.MTU, "queues", full.Queues,
+		"rings", fmt.Sprintf("rx %d tx %d", full.RXRing, full.TXRing), "pages", fmt.Sprintf("%d x %d", full.Pages, full.PageSize))
+	return d, nil
+}
+
+func (d *Device) open(ctx context.Context) error {
+	if err := d.core.Reset(ctx); err != nil {
+		return fmt.Errorf("reset %s: %w", d.info.Core, err)
+	}
+	for i := range d.cfg.Queues {
+		q := newQueue(d, i)
+		d.queues = append(d.queues, q)
+		if err := d.openQueue(q); err != nil {
+			return fmt.Errorf("queue %d: %w", i, err)
+		}
+	}
+	if err := d.program(); err != nil {
+		return err
+	}
+	if err := d.applyCoalesce(*d.coalesce.Load()); err != nil {
+		return err
+	}
+	irq, err := d.bus.Interrupt(0)
+	if err != nil {
+		return fmt.Errorf("open interrupt: %w", err)
+	}
+	d.irq = irq
+	if _, ok := d.core.Link(); !ok && d.cfg.Link == (Link{}) {
+		return fmt.Errorf("%s knows no link state by itself: give the fixed link as Config.Link: %w", d.info.Core, ErrConfig)
+	}
+	return nil
+}
+
+// bufferSize is what of a page the device may fill.
+func (d *Device) bufferSize() int {
+	size := d.cfg.PageSize
+	if m := d.info.Ring.MaxBuffer; m > 0 {
+		size = min(size, m)
+	}
+	a := max(1, d.info.Ring.BufferAlign)
+	return size / a * a
+}
+
+func (d *Device) openQueue(q *Queue) error {
+	l, c := d.info.Ring, &d.cfg
+	rxDesc, err := d.alloc(Descriptors, c.RXRing*l.DescriptorSize, max(l.Align, 64))
+	if err != nil {
+		return fmt.Errorf("allocate receive ring: %w", err)
+	}
+	txDesc, err := d.alloc(Descriptors, c.TXRing*l.DescriptorSize, max(l.Align, 64))
+	if err != nil {
+		return fmt.Errorf("allocate transmit ring: %w", err)
+	}
+	arena, err := d.alloc(Buffers, c.Arena, 64)
+	if err != nil {
+		return fmt.Errorf("allocate transmit arena: %w", err)
+	}
+	pages, err := d.bus.Alloc(Alloc{Use: Buffers, Size: c.Pages * c.PageSize, Align: 4096, AddressBits: d.info.AddressBits})
+	if err != nil {
+		return fmt.Errorf("allocate receive pages: %w", err)
+	}
+	q.Pool, err = pagepool.New(pages, pagepool.Config{
+		PageSize: c.PageSize, Pages: c.Pages, MaxLent: c.MaxLent, CopyBreak: c.CopyBreak, Poison: c.Poison,
+	})
+	if err != nil {
+		return errors.Join(fmt.Errorf("make page pool: %w", err), pages.Release())
+	}
+	if err := q.Pool.CanLend(); err != nil && q.index == 0 {
+		c.Logger.Warn("received pages are copied", "device", c.Name, "reason", err)
+	}
+	rx, err := d.core.NewRX(q.index, rxDesc, c.RXRing, d.bufferSize())
+	if err != nil {
+		return fmt.Errorf("receive ring: %w", err)
+	}
+	tx, err := d.core.NewTX(q.index, txDesc, c.TXRing)
+	if err != nil {
+		return fmt.Errorf("transmit ring: %w", err)
+	}
+	q.RX, err = ring.NewRX(ring.RXConfig{
+		Codec: rx, Pool: q.Pool, Slots: c.RXRing, Reserve: l.Reserve,
+		BufferSize: d.bufferSize(), MaxFrame: c.MTU + headerRoom, TotalLength: l.TotalLength,
+	})
+	if err != nil {
+		return err
+	}
+	q.tx.ring, err = ring.NewTX(ring.TXConfig{
+		Codec: tx, Arena: arena, Slots: c.TXRing, Reserve: l.Reserve,
+		MaxPiece: l.MaxPiece, ContextSlots: l.ContextSlots, MarkFrames: c.Coalesce.TXFrames,
+	})
+	q.tx.down = true
+	q.maxFrame.Store(int32(c.MTU + headerRoom))
+	return err
+}
+
+func (d *Device) alloc(use Use, size, align int) (pagepool.Memory, error) {
+	m, err := d.bus.Alloc(Alloc{Use: use, Size: size, Align: align, AddressBits: d.info.AddressBits})
+	if err == nil {
+		d.memory = append(d.memory, m)
+	}
+	return m, err
+}
+
+// program writes everything but rings and link to a core that was just reset.
+func (d *Device) program() error {
+	err := d.core.Configure(Setup{
+		RXQueues: d.cfg.Queues, TXQueues: d.cfg.Queues,
+		MTU: d.cfg.MTU, Address: d.cfg.Address, BufferSize: d.bufferSize(),
+		RXChecksum: d.RXChecksum(), TXChecksum: d.TXChecksum(),
+	})
+	if err != nil {
+		return fmt.Errorf("configure %s: %w", d.info.Core, err)
+	}
+	if err := d.core.SetFilter(d.filter.filter()); err != nil {
+		return fmt.Errorf("program filter: %w", err)
+	}
+	return nil
+}
+
+// Start posts the receive rings and starts the device. It does nothing when the
+// device runs already.
+func (d *Device) Start() error {
+	if d.started.Load() {
+		return nil
+	}
+	d.transition.Lock()
+	defer d.transition.Unlock()
+	d.mu.Lock()
+	state := d.state
+	d.mu.Unlock()
+	switch state {
+	case running:
+		return nil
+	case closed:
+		return fmt.Errorf("mac: %s: start: %w", d.cfg.Name, ErrClosed)
+	}
+	d.acquireAll()
+	err := d.startDMA()
+	d.releaseAll()
+	if err != nil {
+		return fmt.Errorf("mac: %s: %w", d.cfg.Name, err)
+	}
+	d.mu.Lock()
+	d.state = running
+	d.mu.Unlock()
+	d.started.Store(true)
+	d.followLink()
+	d.wg.Add(2)
+	go d.serveInterrupts()
+	go d.monitor()
+	return nil
+}
+
+// acquireAll takes the receive sides of all queues, releaseAll gives them back.
+func (d *Device) acquireAll() {
+	for _, q := range d.queues {
+		q.setDown(true)
+		q.acquire()
+	}
+}
+
+func (d *Device) releaseAll() {
+	for _, q := range d.queues {
+		q.release()
+	}
+}
+
+// startDMA posts all receive rings and starts the core. The receive sides are
+// the device's.
+func (d *Device) startDMA() error {
+	for _, q := range d.queues {
+		q.applySettings()
+		q.Refill()
+		q.Publish()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.core.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", d.info.Core, err)
+	}
+	return nil
+}
+
+// Close stops the device: the MAC, then DMA, proved idle, then everything it
+// holds. The poll goroutines have ended or end on their own at the next
+// Checkpoint. It waits Config.CloseTimeout for pages that the stack still holds;
+// the error then wraps a *pagepool.LentError with their number, and that memory
+// stays mapped. When DMA cannot be proved idle even by a reset, the error wraps
+// ErrNotIdle and all its memory is kept for ever.
+//
+// A second call returns what the first did.
+func (d *Device) Close() error {
+	d.transition.Lock()
+	defer d.transition.Unlock()
+	d.mu.Lock()
+	if d.state == closed {
+		defer d.mu.Unlock()
+		return d.closeErr
+	}
+	d.state = closed
+	d.mu.Unlock()
+
+	d.acquireAll()
+	d.mu.Lock()
+	err := d.stopDMA(context.Background())
+	d.core.Counters(&d.counters)
+	d.mu.Unlock()
+	close(d.quit)
+	if ierr := d.irq.Close(); ierr != nil {
+		err = errors.Join(err, fmt.Errorf("close interrupt: %w", ierr))
+	}
+	d.irq = nil
+	d.wg.Wait()
+	d.linkNow.Store(&Link{})
+
+	if errors.Is(err, ErrNotIdle) {
+		d.cfg.Logger.Error("DMA does not stop; its memory is kept", "device", d.cfg.Name, "err", err)
+		err = errors.Join(err, d.bus.Close())
+	} else {
+		for _, q := range d.queues {
+			q.resetRings()
+		}
+		err = errors.Join(err, d.free())
+	}
+	d.releaseAll()
+	if err != nil {
+		err = fmt.Errorf("mac: close %s: %w", d.cfg.Name, err)
+	}
+	d.mu.Lock()
+	d.closeErr = err
+	d.mu.Unlock()
+	d.cfg.Logger.Info("device closed", "device", d.cfg.Name, "err", err)
+	return err
+}
+
+// stopDMA stops the core, by reset if need be.
+func (d *Device) stopDMA(ctx context.Context) error {
+	err := d.core.Stop()
+	if err == nil {
+		return nil
+	}
+	d.cfg.Logger.Warn("stop failed; resetting", "device", d.cfg.Name, "err", err)
+	if rerr := d.core.Reset(ctx); rerr != nil {
+		return fmt.Errorf("stop: %w; then %w", err, errors.Join(rerr, ErrNotIdle))
+	}
+	return nil
+}
+
+// free releases all memory of a device that does no DMA, and the bus. The
+// receive sides are the device's.
+func (d *Device) free() error {
+	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.CloseTimeout)
+	defer cancel()
+	var errs []error
+	for _, q := range d.queues {
+		if q.Pool != nil {
+			errs = append(errs, q.Pool.Close(ctx))
+		}
+	}
+	for _, m := range d.memory {
+		errs = append(errs, m.Release())
+	}
+	if d.irq != nil {
+		errs = append(errs, d.irq.Close())
+	}
+	errs = append(errs, d.bus.Close())
+	return errors.Join(errs...)
+}
+
+// Name is the device's name, Info what is known of its core, Config what it was
+// set up with, defaults filled in.
+func (d *Device) Name() string { return d.cfg.Name }
+
+// Info describes the core.
+func (d *Device) Info() Info { return d.info }
+
+// Config is the configuration in force, defaults filled in.
+func (d *Device) Config() Config {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.cfg
+}
+
+// Queues are the device's queues. The slice is not to be changed.
+func (d *Device) Queues() []*Queue { return d.queues }
+
+// RXChecksum and TXChecksum report whether the core's checksum engines are on.
+func (d *Device) RXChecksum() bool { return d.info.RXChecksum && !d.cfg.NoRXChecksum }
+
+// TXChecksum reports whether the core inserts checksums.
+func (d *Device) TXChecksum() bool { return d.info.TXChecksum && !d.cfg.NoTXChecksum }
+
+// MDIO is the bus to the PHYs, nil when the core has none.
+func (d *Device) MDIO() MDIO { return d.core.MDIO() }
+
+// Address is the station address.
+func (d *Device) Address() HardwareAddr { return d.accept.Load().own }
+
+// SetAddress changes the station address.
+func (d *Device) SetAddress(a HardwareAddr) error {
+	if !a.Usable() {
+		return fmt.Errorf("mac: %s: address %s: neither zero nor a group can be a station: %w", d.cfg.Name, a, ErrConfig)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.state == closed {
+		return fmt.Errorf("mac: %s: set address: %w", d.cfg.Name, ErrClosed)
+	}
+	if err := d.core.SetAddress(a); err != nil {
+		return fmt.Errorf("mac: %s: set address: %w", d.cfg.Name, err)
+	}
+	d.cfg.Address = a
+	d.storeAcceptance()
+	return nil
+}
+
+func (d *Device) storeAcceptance() {
+	d.accept.Store(&acceptance{own: d.cfg.Address, unicast: d.filter.unicast.sorted(), all: d.filter.promiscuous})
+}
+
+// Accepts reports whether a frame to dst is for this station: hardware filters
+// are imperfect, and netstack does not look at destination addresses.
+func (d *Device) Accepts(dst HardwareAddr) bool {
+	a := d.accept.Load()
+	return dst == a.own || dst.Multicast() || a.all || slices.Contains(a.unicast, dst)
+}
+
+// SetMTU changes the largest packet, in bytes without Ethernet header. Frames
+// longer than a receive page take several.
+func (d *Device) SetMTU(mtu int) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.state == closed {
+		return fmt.Errorf("mac: %s: set MTU: %w", d.cfg.Name, ErrClosed)
+	}
+	if max := min(d.info.MaxMTU, d.queues[0].tx.ring.MaxFrame()-headerRoom); mtu < minMTU || mtu > max {
+		return fmt.Errorf("mac: %s: MTU %d: takes %d to %d: %w", d.cfg.Name, mtu, minMTU, max, ErrConfig)
+	}
+	if err := d.core.SetMTU(mtu); err != nil {
+		return fmt.Errorf("mac: %s: set MTU %d: %w", d.cfg.Name, mtu, err)
+	}
+	d.cfg.MTU = mtu
+	for _, q := range d.queues {
+		q.maxFrame.Store(int32(mtu + headerRoom))
+	}
+	return nil
+}
+
+// MTU is the largest packet in bytes without Ethernet header.
+func (d *Device) MTU() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.cfg.MTU
+}

@@ -1,0 +1,193 @@
+package mac
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// monitorPeriod is how often the monitor looks at link, counters and the
+// transmit watchdog. 32-bit octet counters wrap in 3.4 s at 10 Gbit/s.
+const monitorPeriod = time.Second
+
+// serveInterrupts turns interrupts into wake-ups, until the line is closed.
+func (d *Device) serveInterrupts() {
+	defer d.wg.Done()
+	irq := d.irq
+	for {
+		if err := irq.Wait(); err != nil {
+			d.interruptsEnded(err)
+			return
+		}
+		d.dispatch(d.core.Interrupt())
+		if err := irq.Rearm(); err != nil {
+			d.interruptsEnded(err)
+			return
+		}
+	}
+}
+
+func (d *Device) interruptsEnded(err error) {
+	if !errors.Is(err, os.ErrClosed) {
+		d.cfg.Logger.Error("interrupts lost", "device", d.cfg.Name, "err", err)
+	}
+}
+
+// dispatch wakes those whom an interrupt is for.
+func (d *Device) dispatch(ev Events) {
+	for _, q := range d.queues {
+		bit := uint32(1) << q.index
+		if ev.Starved&bit != 0 {
+			q.starves.Add(1)
+			q.starved.Store(true)
+		}
+		if ev.RX&bit != 0 {
+			q.rxIRQs.Add(1)
+			q.notify()
+		}
+		if ev.TX&bit != 0 {
+			q.txIRQs.Add(1)
+			q.txReady()
+		}
+	}
+	if ev.Fatal != 0 {
+		d.fatal.Or(ev.Fatal)
+	}
+	if ev.TXStopped != 0 {
+		d.halted.Or(ev.TXStopped)
+	}
+	if ev.Fatal|ev.TXStopped != 0 || ev.Link {
+		select {
+		case d.events <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// monitor repairs the device and follows its link until Close.
+func (d *Device) monitor() {
+	defer d.wg.Done()
+	ticker := time.NewTicker(monitorPeriod)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-d.quit:
+			return
+		case <-d.events:
+			d.repair(nil)
+		case now := <-ticker.C:
+			d.watch(now)
+		}
+		d.followLink()
+	}
+}
+
+// watch is the monitor's periodic work.
+func (d *Device) watch(now time.Time) {
+	d.mu.Lock()
+	if d.state == running {
+		d.core.Counters(&d.counters)
+	}
+	d.mu.Unlock()
+	var stuck *Queue
+	for _, q := range d.queues {
+		if q.stuck(now, d.cfg.TXTimeout) {
+			stuck = q
+		}
+	}
+	d.repair(stuck)
+}
+
+// repair resets the device when an interrupt or the watchdog has found a reason.
+func (d *Device) repair(stuck *Queue) {
+	fatal, halted := d.fatal.Swap(0), d.halted.Swap(0)
+	d.transition.Lock()
+	defer d.transition.Unlock()
+	if fatal|halted == 0 && stuck == nil && !d.broken {
+		return
+	}
+	d.mu.Lock()
+	if d.state != running {
+		d.mu.Unlock()
+		return
+	}
+	reason := "earlier reset failed"
+	switch {
+	case fatal != 0:
+		d.recovers.FatalBusError++
+		reason = "fatal bus error"
+	case halted != 0:
+		d.recovers.TXStopped++
+		reason = "transmit DMA stopped"
+	case stuck != nil:
+		d.recovers.TXTimeout++
+		reason = "transmit timeout"
+	}
+	d.mu.Unlock()
+
+	err := d.reset()
+	if err == nil {
+		d.broken = false
+		d.cfg.Logger.Warn("device reset", "device", d.cfg.Name, "reason", reason)
+		return
+	}
+	if !d.broken { // once, not every period
+		d.cfg.Logger.Error("device reset failed; trying again", "device", d.cfg.Name, "reason", reason, "err", err)
+	}
+	d.broken = true
+	d.mu.Lock()
+	d.recovers.Failed++
+	d.mu.Unlock()
+}
+
+// reset stops and resets the core and programs everything again: rings, filter,
+// address, coalescing. The stack's connections live on; frames in flight are
+// lost. When the core does not come out of reset, everything it was given stays
+// posted, so that no memory it may still write to is used for anything else. The
+// caller holds transition.
+func (d *Device) reset() error {
+	d.acquireAll()
+	defer d.releaseAll()
+	d.mu.Lock()
+	d.core.Counters(&d.counters)
+	if err := d.core.Stop(); err != nil {
+		d.cfg.Logger.Debug("stop before reset", "device", d.cfg.Name, "err", err)
+	}
+	err := d.core.Reset(context.Background())
+	d.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("reset %s: %w", d.info.Core, err)
+	}
+	for _, q := range d.queues {
+		q.resetRings()
+	}
+	d.mu.Lock()
+	err = d.program()
+	if err == nil {
+		err = d.programWatchdogs(*d.coalesce.Load())
+	}
+	d.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := d.startDMA(); err != nil {
+		return err
+	}
+	// The link is programmed anew, even when it has not changed.
+	d.linkNow.Store(&Link{})
+	return nil
+}
+
+// resetRings takes everything back from a device that was stopped. The receive
+// side is the device's.
+func (q *Queue) resetRings() {
+	q.RX.Reset()
+	q.tx.Lock()
+	lost := q.tx.ring.Reset()
+	q.tx.Unlock()
+	q.CountTXDrop(lost)
+	q.starved.Store(false)
+	q.Publish()
+}
