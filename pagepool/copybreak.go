@@ -1,6 +1,10 @@
 package pagepool
 
-import "time"
+import (
+	"time"
+
+	"gvisor.dev/gvisor/pkg/buffer"
+)
 
 const (
 	// breakMin and breakMax bound a measured copy break. Below breakMin a page
@@ -21,29 +25,30 @@ const (
 
 // breakEven measures from which length on lending a page costs less than copying
 // out of it. It compares the reference counting of one loan with a copy from mem
-// to the Go heap, so the answer follows the memory: the slower it is to read, the
-// sooner lending wins.
+// into a gVisor buffer, so the answer follows the memory: the slower it is to
+// read, the sooner lending wins.
 func (l *lender) breakEven(mem []byte) int {
-	pages := len(l.masters)
 	lend := fastest(func(i int) {
-		var v [breakViews]interface{ Release() }
-		first := l.masters[i%pages].Clone()
-		v[0] = first
-		for k := 1; k < breakViews; k++ {
-			v[k] = first.Clone()
+		master := &l.masters[i%len(l.masters)]
+		var views [breakViews]*buffer.View
+		for k := range views {
+			views[k] = master.Clone()
 		}
-		for k := range v {
-			v[k].Release()
+		for _, v := range views {
+			v.Release()
 		}
 	})
 	if lend <= 0 {
 		return breakDefault
 	}
-	dst := make([]byte, breakMax)
+	dst := make([]byte, buffer.MaxChunkSize)
 	shorter, below := 0, time.Duration(0)
 	for n := breakMin; n <= min(breakMax, len(mem)); n *= 2 {
-		slots := len(mem) / n
-		took := fastest(func(i int) { copy(dst[:n], mem[i%slots*n:]) })
+		took := fastest(func(i int) {
+			from, to := i%(len(mem)/n)*n, i%(len(dst)/n)*n
+			clear(dst[to : to+n]) // gVisor clears a new buffer before it is filled
+			copy(dst[to:to+n], mem[from:])
+		})
 		if took >= lend {
 			return interpolate(shorter, n, below, took, lend)
 		}

@@ -148,8 +148,12 @@ func selfTest(l layout) (err error) {
 		{"clone", func(v *buffer.View) error {
 			c := v.Clone()
 			defer c.Release()
-			if n := r.refs(1).Load(); n != 3 {
-				return fmt.Errorf("%d references, want 3", n)
+			counter, ok := reflect.NewAt(l.chunk, r.at(1)).Interface().(interface{ ReadRefs() int64 })
+			if !ok {
+				return errors.New("the chunk has no method ReadRefs")
+			}
+			if n, theirs := r.refs(1).Load(), counter.ReadRefs(); n != 3 || theirs != 3 {
+				return fmt.Errorf("%d references, %d by gVisor's own reading, want 3", n, theirs)
 			}
 			return nil
 		}},
