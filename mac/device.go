@@ -25,6 +25,7 @@ type Device struct {
 	memory []pagepool.Memory // descriptors and arenas; pools own theirs
 	irq    Interrupt
 
+	mtu      atomic.Int32
 	coalesce atomic.Pointer[ring.Coalesce]
 	accept   atomic.Pointer[acceptance]
 	linkNow  atomic.Pointer[Link]
@@ -102,6 +103,7 @@ func NewDevice(ctx context.Context, bus Bus, core Core, cfg *Config) (*Device, e
 	d.coalesce.Store(&c)
 	d.accept.Store(&acceptance{own: full.Address})
 	d.linkNow.Store(&Link{})
+	d.mtu.Store(int32(full.MTU))
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("mac: %s: %w", full.Name, err), d.free())
 	}
@@ -329,6 +331,9 @@ func (d *Device) Close() error {
 		}
 		err = errors.Join(err, d.free())
 	}
+	for _, q := range d.queues {
+		q.gone.Store(true)
+	}
 	d.releaseAll()
 	if err != nil {
 		err = fmt.Errorf("mac: close %s: %w", d.cfg.Name, err)
@@ -447,6 +452,7 @@ func (d *Device) SetMTU(mtu int) error {
 		return fmt.Errorf("mac: %s: set MTU %d: %w", d.cfg.Name, mtu, err)
 	}
 	d.cfg.MTU = mtu
+	d.mtu.Store(int32(mtu))
 	for _, q := range d.queues {
 		q.maxFrame.Store(int32(mtu + headerRoom))
 	}
@@ -454,8 +460,4 @@ func (d *Device) SetMTU(mtu int) error {
 }
 
 // MTU is the largest packet in bytes without Ethernet header.
-func (d *Device) MTU() int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.cfg.MTU
-}
+func (d *Device) MTU() int { return int(d.mtu.Load()) }

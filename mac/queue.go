@@ -34,6 +34,7 @@ type Queue struct {
 		parked chan struct{} // closed by the owner when it has let go
 		resume chan struct{} // closed by the device when it gives it back
 	}
+	gone   atomic.Bool // the device is closed
 	paused atomic.Bool // the device waits for the owner: saves Checkpoint the lock
 
 	// Settings that the owner applies at its next Checkpoint.
@@ -75,7 +76,8 @@ func newQueue(d *Device, i int) *Queue {
 func (q *Queue) Index() int { return q.index }
 
 // Own makes the caller the owner of the receive side. It waits while the device
-// has it for a reset, and fails when somebody else owns it.
+// has it for a reset, and fails when somebody else owns it or the device is
+// closed.
 func (q *Queue) Own() error {
 	q.own.Lock()
 	for q.own.taken {
@@ -85,6 +87,9 @@ func (q *Queue) Own() error {
 		q.own.Lock()
 	}
 	defer q.own.Unlock()
+	if q.gone.Load() {
+		return fmt.Errorf("mac: %s: own queue %d: %w", q.dev.cfg.Name, q.index, ErrClosed)
+	}
 	if q.own.held {
 		return fmt.Errorf("mac: %s: queue %d already has a poll goroutine: %w", q.dev.cfg.Name, q.index, ErrConfig)
 	}
@@ -105,8 +110,9 @@ func (q *Queue) Disown() {
 
 // Checkpoint is called by the owner between passes, when it holds no frame. It
 // hands the receive side to the device when that wants to reset itself, waits
-// for it to come back, and applies changed settings.
-func (q *Queue) Checkpoint() {
+// for it to come back, and applies changed settings. It reports false when the
+// device is closed: the owner touches nothing any more and ends.
+func (q *Queue) Checkpoint() bool {
 	if q.paused.Load() {
 		q.own.Lock()
 		q.paused.Store(false)
@@ -115,7 +121,11 @@ func (q *Queue) Checkpoint() {
 		q.own.Unlock()
 		<-resume
 	}
+	if q.gone.Load() {
+		return false
+	}
 	q.applySettings()
+	return true
 }
 
 func (q *Queue) applySettings() {
