@@ -1,0 +1,5 @@
+//go:build !race
+
+package pagepool
+
+const raceEnabled = false
