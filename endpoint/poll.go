@@ -1,0 +1,124 @@
+package endpoint
+
+import (
+	"runtime"
+	"time"
+
+	"gvisor.dev/gvisor/pkg/tcpip/stack/gro"
+
+	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/ring"
+)
+
+// budget is how many frames a poll pass takes: NAPI's weight. It bounds how long
+// transmit and the application wait, and how far doorbells are put off.
+const budget = 64
+
+// refillRetry is the pause before another try to refill a ring when the pool is
+// out of pages: with nothing posted no interrupt may ever come.
+const refillRetry = time.Millisecond
+
+// poller is the poll goroutine of one queue. It owns the queue's receive side.
+type poller struct {
+	e       *Endpoint
+	q       *mac.Queue
+	frames  []ring.Frame
+	gro     gro.GRO
+	joined  groDispatcher
+	scratch [4 * 64]byte // the head of a frame that is scattered over short pieces
+}
+
+func newPoller(e *Endpoint, q *mac.Queue) (*poller, error) {
+	if err := q.Own(); err != nil {
+		return nil, err
+	}
+	p := &poller{e: e, q: q, frames: make([]ring.Frame, budget)}
+	p.gro.Init(e.gro)
+	p.gro.Dispatcher = &p.joined
+	return p, nil
+}
+
+// run polls until the endpoint stops or the device is closed. Its rules are
+// NAPI's: acknowledge before looking, so that what comes later is a new cause;
+// unmask interrupts only after empty passes; look once more after unmasking,
+// for what came in between.
+func (p *poller) run() {
+	defer p.e.wg.Done()
+	defer p.q.Disown()
+	timer := time.NewTimer(time.Hour)
+	timer.Stop()
+	defer timer.Stop()
+	for empty := 0; p.q.Checkpoint() && !p.stopped(); {
+		worked, full := p.pass()
+		c := p.e.dev.Coalesce()
+		if worked {
+			empty = 0
+			p.pause(timer, c.PollUsecs)
+			continue
+		}
+		if empty++; empty < c.DeferIRQs {
+			p.pause(timer, c.PollUsecs)
+			continue
+		}
+		p.q.Unmask()
+		if worked, full = p.pass(); worked {
+			empty = 0
+			continue
+		}
+		if !full {
+			timer.Reset(refillRetry)
+		}
+		select {
+		case <-p.q.Wake():
+		case <-p.e.stop:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+func (p *poller) stopped() bool {
+	select {
+	case <-p.e.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// pause lets others run before the next pass: on one CPU the application must
+// get to read what was delivered.
+func (p *poller) pause(timer *time.Timer, usecs int) {
+	if usecs == 0 {
+		runtime.Gosched()
+		return
+	}
+	timer.Reset(time.Duration(usecs) * time.Microsecond)
+	select {
+	case <-timer.C:
+	case <-p.e.stop:
+	}
+	timer.Stop()
+}
+
+// pass is one look at the ring: acknowledge, harvest, deliver, refill, flush,
+// reap. It reports whether there was work, and whether the ring is as full of
+// pages as it should be.
+func (p *poller) pass() (worked, full bool) {
+	p.q.Ack()
+	n := p.q.RX.Harvest(p.frames)
+	if n > 0 {
+		p.q.HoldDoorbell()
+		p.deliver(p.frames[:n])
+	}
+	// Pages that the application has read since the last pass come home first, so
+	// that the warmest are posted again.
+	p.q.Pool.Reclaim()
+	full = p.q.Refill()
+	if n > 0 {
+		p.flush()
+	}
+	p.q.ReleaseDoorbell() // reaps, whatever receive did
+	p.q.Publish()
+	return n > 0, full
+}
