@@ -136,7 +136,7 @@ func NewRX(cfg RXConfig) (*RX, error) {
 	r.completions = make([]Completion, min(cfg.Slots, 64))
 	r.buffers = make([]Buffer, min(cfg.Slots, 64))
 	// One call meets each posted slot once; pieces carried in from the last call
-	// are at most one frame's, which ends when it grows longer than MaxFrame.
+	// are at most one frame's, which has framePieces at most.
 	r.pieces = make([]Piece, 0, cfg.Slots+r.framePieces())
 	return r, nil
 }
@@ -144,6 +144,9 @@ func NewRX(cfg RXConfig) (*RX, error) {
 // maxWire is the longest frame with everything that may be trimmed from it.
 func (r *RX) maxWire() uint32 { return uint32(r.cfg.MaxFrame) + 255 }
 
+// framePieces bounds the pieces of one frame: those of the longest, and one more
+// that may be short. Without it a device could take every page for one frame by
+// filling a byte of each.
 func (r *RX) framePieces() int { return int(r.maxWire())/r.cfg.BufferSize + 2 }
 
 // SetMaxFrame changes the longest frame accepted, in bytes without FCS.
@@ -251,7 +254,7 @@ func (r *RX) accept(page pagepool.Page, c *Completion, f *Frame) bool {
 		r.drop(r.stats.reason(c.Flags))
 	case !ok:
 		r.drop(&r.stats.BadLength)
-	case r.length > r.maxWire():
+	case r.length > r.maxWire() || r.Assembling() > r.framePieces():
 		r.drop(&r.stats.TooLong)
 	case last:
 		return r.finish(c, f)
