@@ -98,6 +98,9 @@ type RXStats struct {
 	Doorbells   uint64 `json:"doorbells"`
 	// NoPage counts refills that ended for want of a free page.
 	NoPage uint64 `json:"no_page"`
+	// Abandoned counts frames given up half received, because their pages were
+	// the last ones and the device had none left to end them with.
+	Abandoned uint64 `json:"abandoned"`
 	// Frames dropped, by reason. The device said so:
 	CRC      uint64 `json:"crc"`
 	Length   uint64 `json:"length"`
@@ -115,7 +118,7 @@ type RXStats struct {
 
 // Dropped is the number of frames dropped for any reason.
 func (s *RXStats) Dropped() uint64 {
-	return s.CRC + s.Length + s.Overflow + s.Framing + s.Receive + s.BadLength + s.TooLong + s.MissingFirst + s.MissingLast
+	return s.Abandoned + s.CRC + s.Length + s.Overflow + s.Framing + s.Receive + s.BadLength + s.TooLong + s.MissingFirst + s.MissingLast
 }
 
 // NewRX makes an engine with all slots empty.
@@ -352,21 +355,18 @@ func (s *RXStats) reason(f Flags) *uint64 {
 // does nothing while only a few slots are empty. ok is false when the pool ran
 // out of pages before the ring was full: since no interrupt may come any more,
 // the owner must call again when pages may have come home.
+//
+// When not even one slot can be posted and a frame in assembly holds pages, it
+// is given up: the device has no buffer left to end it with.
 func (r *RX) Refill() (ok bool) {
 	if r.limit-r.posted < r.batch {
 		return true
 	}
 	before := r.posted
-	ok = true
-	for ok && r.posted < r.limit {
-		n := min(r.limit-r.posted, len(r.buffers))
-		got := r.allocate(n)
-		if got > 0 {
-			r.cfg.Codec.Post(r.fill, r.buffers[:got])
-			r.fill = (r.fill + got) % r.cfg.Slots
-			r.posted += got
-		}
-		ok = got == n
+	ok = r.post()
+	if r.posted == 0 && r.Assembling() > 0 {
+		r.drop(&r.stats.Abandoned)
+		ok = r.post()
 	}
 	if !ok {
 		r.stats.NoPage++
@@ -375,6 +375,24 @@ func (r *RX) Refill() (ok bool) {
 		r.Kick()
 	}
 	return ok
+}
+
+// post fills empty slots until there are none, or no pages, which it reports as
+// false.
+func (r *RX) post() bool {
+	for r.posted < r.limit {
+		n := min(r.limit-r.posted, len(r.buffers))
+		got := r.allocate(n)
+		if got > 0 {
+			r.cfg.Codec.Post(r.fill, r.buffers[:got])
+			r.fill = (r.fill + got) % r.cfg.Slots
+			r.posted += got
+		}
+		if got < n {
+			return false
+		}
+	}
+	return true
 }
 
 // allocate puts up to n free pages into the slots from fill on and describes
