@@ -163,8 +163,9 @@ func (r *RX) SetMaxFrame(n int) {
 }
 
 // SetInterrupts asks for an interrupt with every n-th slot posted from now on;
-// 0 asks for none.
-func (r *RX) SetInterrupts(n int) { r.every, r.since = n, 0 }
+// 0 asks for none. n is never more than half of the ring, so that a device
+// without a watchdog interrupts before it runs out of posted slots.
+func (r *RX) SetInterrupts(n int) { r.every, r.since = min(n, max(1, r.limit/2)), 0 }
 
 // Posted is the number of slots that the device owns or has handed back
 // unharvested. Capacity is its upper bound.
