@@ -1,0 +1,39 @@
+// Package netstack makes a host out of a link endpoint: one call gives a tuned
+// gVisor TCP/IP stack with the handles that Go programs know from package net.
+//
+//	host, err := netstack.New(ep, &netstack.Options{
+//		Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.10/24")},
+//		Gateways:  []netip.Addr{netip.MustParseAddr("192.0.2.1")},
+//	})
+//	ln, err := host.Listen(ctx, "tcp", ":8080")
+//	err = http.Serve(ln, handler)
+//
+// It works on any stack.LinkEndpoint. An endpoint that filters multicast in
+// hardware says so with MulticastFilter, and Host keeps that filter in step with
+// the addresses and groups that it manages.
+//
+// The stack is apart from the operating system's: its ports do not show in
+// netstat or ss, its addresses do not answer on the machine's own interfaces,
+// and it has no loopback interface. To reach the host from itself, dial one of
+// its own addresses.
+//
+// # Tuning
+//
+// What New sets, and why. Everything can be changed on Host.Stack.
+//
+//   - TCP buffers: see Options.TCPReceiveBuffer and Options.TCPSendBuffer.
+//     Receive windows grow by themselves (receive buffer moderation), send
+//     buffers too.
+//   - SACK and RACK loss detection on, CUBIC congestion control. BenchmarkTCPBulk
+//     compares them with their alternatives, with and without loss.
+//   - Delayed acknowledgements stay on, Nagle's algorithm off: the defaults of
+//     package net.
+//   - TIME_WAIT lasts 60 s, and a client port in it may be used again for a new
+//     connection when timestamps prove it safe (RFC 6191), so that a busy client
+//     does not run out of ports.
+//   - Keep-alive probes as in package net: see Options.KeepAlive.
+//   - TTL and hop limit 64. Forwarding off, IGMP and MLD on, since switches that
+//     snoop deliver no group without them.
+//   - Router advertisements are not acted on: addresses and gateways are those
+//     that were given.
+package netstack
