@@ -61,6 +61,7 @@ type TX struct {
 	arenaHead  int // next free byte
 	arenaUsed  int
 	reserved   int // bytes of the frame being written; 0 when none
+	reservedAt int // where in the arena
 	coherent   bool
 	arenaFreed []int // per slot: arenaHead as it was after the frame ending there
 
@@ -165,12 +166,12 @@ func (t *TX) Reserve(n int) []byte {
 		t.stats.Full++
 		return nil
 	}
-	if len(t.arena)-t.arenaHead < size {
-		t.arenaUsed += len(t.arena) - t.arenaHead
-		t.arenaHead = 0
+	at := t.arenaHead
+	if len(t.arena)-at < size {
+		at = 0
 	}
-	t.reserved = n
-	return t.arena[t.arenaHead : t.arenaHead+n : t.arenaHead+n]
+	t.reserved, t.reservedAt = n, at
+	return t.arena[at : at+n : at+n]
 }
 
 // fits reports whether slots and size contiguous arena bytes are free. Bytes left
@@ -190,7 +191,7 @@ func align(n int) int { return (n + arenaAlign - 1) &^ (arenaAlign - 1) }
 // Commit queues the frame whose bytes Reserve gave out. f says what the device
 // is to do with it; Addr, Len, Interrupt and Slots are set here.
 func (t *TX) Commit(f TXFrame) {
-	n, off := t.reserved, t.arenaHead
+	n, off := t.reserved, t.reservedAt
 	if n == 0 {
 		panic("ring: Commit without Reserve")
 	}
@@ -199,11 +200,14 @@ func (t *TX) Commit(f TXFrame) {
 		t.cfg.Arena.SyncForDevice(off, n)
 	}
 	size, slots := align(n), t.Slots(n)
+	if off != t.arenaHead { // the bytes at the end of the arena were too few
+		t.arenaUsed += len(t.arena) - t.arenaHead
+	}
 	t.arenaUsed += size
-	if t.arenaHead += size; t.arenaHead == len(t.arena) {
+	if t.arenaHead = off + size; t.arenaHead == len(t.arena) {
 		t.arenaHead = 0
 	}
-	f.Addr, f.Len = t.arenaAddr+uint64(off), uint32(n)
+	f.Addr, f.Len, f.Slots = t.arenaAddr+uint64(off), uint32(n), 0
 	f.Interrupt = t.mark(slots, size)
 	t.batch = append(t.batch, f)
 	t.batchEnd = append(t.batchEnd, t.arenaHead)
