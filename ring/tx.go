@@ -280,24 +280,28 @@ func (t *TX) Kick() {
 }
 
 // Marked reports whether a marked frame is in flight, that is, whether an
-// interrupt can say when there is more space. In a full ring one always is.
+// interrupt can say when there is more space.
 func (t *TX) Marked() bool { return t.markCount > 0 }
 
 // Reap frees slots and arena space that the device is done with and reports how
-// many slots it freed. It asks about the middle one of the marks in flight, and,
-// when that is not done, about the oldest: so a device that keeps up costs one
-// look for half a ring, and one that does not costs two for MarkFrames frames.
+// many slots it freed. It asks about the oldest mark in flight, and, when that is
+// done, about the middle one of the others: so a look in vain costs one read, a
+// device that keeps up two for half a ring, and one that does not two for
+// MarkFrames frames. When no mark is in flight, it asks about the newest frame: a
+// large frame may find too little space behind a few small ones.
 func (t *TX) Reap() int {
 	t.sinceReap = 0
-	if t.markCount == 0 {
+	switch {
+	case t.used == 0:
 		return 0
+	case t.markCount == 0:
+		return t.reapTo((t.head + t.cfg.Slots - 1) % t.cfg.Slots)
 	}
-	if mid := t.markCount / 2; mid > 0 {
-		if n := t.reapTo(mid); n > 0 {
-			return n
-		}
+	freed := t.reapTo(t.marks[t.markAt])
+	if freed > 0 && t.markCount > 1 {
+		freed += t.reapTo(t.marks[(t.markAt+t.markCount/2)%t.cfg.Slots])
 	}
-	return t.reapTo(0)
+	return freed
 }
 
 // ReapDue reaps when enough frames have been committed since the last look for it
@@ -309,19 +313,26 @@ func (t *TX) ReapDue() int {
 	return t.Reap()
 }
 
-// reapTo asks the device about the i-th oldest mark and releases what is done.
-func (t *TX) reapTo(i int) int {
+// reapTo asks the device about the frame that ends in slot last and releases what
+// is done, in steps that end with a mark or that frame.
+func (t *TX) reapTo(last int) int {
 	t.stats.Reaps++
-	mark := t.marks[(t.markAt+i)%t.cfg.Slots]
-	done := t.cfg.Codec.Done(t.tail, mark, t.used)
+	want := t.distance(last)
+	done := t.cfg.Codec.Done(t.tail, last, t.used)
 	freed := 0
 	for t.markCount > 0 {
 		n := t.distance(t.marks[t.markAt])
 		if freed+n > done {
-			break
+			return freed
 		}
-		t.release()
+		t.release(t.marks[t.markAt])
+		t.markAt = (t.markAt + 1) % t.cfg.Slots
+		t.markCount--
 		freed += n
+	}
+	if freed < want && want <= done {
+		t.release(last)
+		freed = want
 	}
 	return freed
 }
@@ -335,17 +346,14 @@ func (t *TX) distance(slot int) int {
 	return d + 1
 }
 
-// release frees everything up to and including the oldest marked frame.
-func (t *TX) release() {
-	mark := t.marks[t.markAt]
-	t.used -= t.distance(mark)
-	t.tail = (mark + 1) % t.cfg.Slots
-	t.markAt = (t.markAt + 1) % t.cfg.Slots
-	t.markCount--
+// release frees everything up to and including the frame that ends in slot last.
+func (t *TX) release(last int) {
+	t.used -= t.distance(last)
+	t.tail = (last + 1) % t.cfg.Slots
 	// What is in use in the arena now runs from the end of this frame to
 	// arenaHead. Equal positions mean all of it or nothing, and it is all only
 	// when frames are left.
-	t.arenaUsed = t.arenaHead - t.arenaFreed[mark]
+	t.arenaUsed = t.arenaHead - t.arenaFreed[last]
 	if t.arenaUsed < 0 || t.arenaUsed == 0 && t.InUse() > 0 {
 		t.arenaUsed += len(t.arena)
 	}
