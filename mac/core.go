@@ -166,6 +166,9 @@ type Events struct {
 	TXStopped uint32
 	// Link: the link state may have changed.
 	Link bool
+	// Unknown: causes that the driver does not handle, as bits of the core's own
+	// status register. They are masked now and reported once, for the log.
+	Unknown uint32
 }
 
 // MDIO is the management bus to the PHYs. Calls may come from any goroutine.
