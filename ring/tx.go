@@ -63,7 +63,7 @@ type TX struct {
 	reserved   int // bytes of the frame being written; 0 when none
 	reservedAt int // where in the arena
 	coherent   bool
-	arenaFreed []int // per slot: arenaHead as it was after the frame ending there
+	ends       []frameEnd // per slot; valid where a frame in use by the device ends
 
 	marks     []int // slots of marked frames in flight, oldest first, a FIFO ring
 	markAt    int
@@ -71,7 +71,15 @@ type TX struct {
 	sinceMark struct{ frames, slots, bytes int }
 	sinceReap int // frames committed since the last look at the device
 
-	stats TXStats
+	filled uint64 // frames ever handed to the codec
+	done   uint64 // those of them found done, or forgotten by Reset
+	stats  TXStats
+}
+
+// frameEnd is what is to be known of a frame when the device is done with it.
+type frameEnd struct {
+	arena int    // arenaHead as it was after the frame
+	frame uint64 // TX.filled as it was after the frame
 }
 
 // TXStats counts what a transmit ring has done since it was made.
@@ -103,16 +111,16 @@ func NewTX(cfg TXConfig) (*TX, error) {
 	}
 	size := len(cfg.Arena.Bytes()) / arenaAlign * arenaAlign
 	t := &TX{
-		cfg:        cfg,
-		limit:      cfg.Slots - cfg.Reserve,
-		batch:      make([]TXFrame, 0, min(txBatch, cfg.Slots)),
-		batchEnd:   make([]int, 0, min(txBatch, cfg.Slots)),
-		rung:       true,
-		arena:      cfg.Arena.Bytes()[:size:size],
-		arenaAddr:  cfg.Arena.DeviceAddr(),
-		coherent:   cfg.Arena.Coherent(),
-		arenaFreed: make([]int, cfg.Slots),
-		marks:      make([]int, cfg.Slots),
+		cfg:       cfg,
+		limit:     cfg.Slots - cfg.Reserve,
+		batch:     make([]TXFrame, 0, min(txBatch, cfg.Slots)),
+		batchEnd:  make([]int, 0, min(txBatch, cfg.Slots)),
+		rung:      true,
+		arena:     cfg.Arena.Bytes()[:size:size],
+		arenaAddr: cfg.Arena.DeviceAddr(),
+		coherent:  cfg.Arena.Coherent(),
+		ends:      make([]frameEnd, cfg.Slots),
+		marks:     make([]int, cfg.Slots),
 	}
 	t.SetMarkFrames(cfg.MarkFrames)
 	return t, nil
@@ -245,7 +253,8 @@ func (t *TX) fillBatch() {
 	for i := range t.batch {
 		f := &t.batch[i]
 		last := (t.head + f.Slots - 1) % t.cfg.Slots
-		t.arenaFreed[last] = t.batchEnd[i]
+		t.filled++
+		t.ends[last] = frameEnd{arena: t.batchEnd[i], frame: t.filled}
 		if f.Interrupt {
 			t.marks[(t.markAt+t.markCount)%t.cfg.Slots] = last
 			t.markCount++
@@ -350,19 +359,22 @@ func (t *TX) distance(slot int) int {
 func (t *TX) release(last int) {
 	t.used -= t.distance(last)
 	t.tail = (last + 1) % t.cfg.Slots
+	t.done = t.ends[last].frame
 	// What is in use in the arena now runs from the end of this frame to
 	// arenaHead. Equal positions mean all of it or nothing, and it is all only
 	// when frames are left.
-	t.arenaUsed = t.arenaHead - t.arenaFreed[last]
+	t.arenaUsed = t.arenaHead - t.ends[last].arena
 	if t.arenaUsed < 0 || t.arenaUsed == 0 && t.InUse() > 0 {
 		t.arenaUsed += len(t.arena)
 	}
 }
 
 // Reset forgets every frame that a stopped device has not sent and empties the
-// ring and the arena. It returns how many slots were in use.
+// ring and the arena. It returns how many frames those are; frames sent since the
+// last mark that Reap found done are among them.
 func (t *TX) Reset() int {
-	n := t.InUse()
+	lost := int(t.filled-t.done) + len(t.batch)
+	t.done = t.filled
 	t.head, t.tail, t.used = 0, 0, 0
 	t.batch, t.batchEnd, t.batchSlots = t.batch[:0], t.batchEnd[:0], 0
 	t.rung = true
@@ -371,5 +383,5 @@ func (t *TX) Reset() int {
 	t.sinceMark.frames, t.sinceMark.slots, t.sinceMark.bytes = 0, 0, 0
 	t.sinceReap = 0
 	t.cfg.Codec.Reset()
-	return n
+	return lost
 }
