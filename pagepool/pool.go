@@ -276,6 +276,7 @@ func (p *Pool) CountCopy() { p.stats.copiedShort++ }
 // Bytes is the whole page: length and capacity are the page size. What may be
 // done with it depends on the page's state: a posted page belongs to the device.
 func (p *Pool) Bytes(pg Page) []byte {
+	p.inside("Bytes", pg, 0, p.pageSize)
 	o := int(pg) * p.pageSize
 	return p.mem[o : o+p.pageSize : o+p.pageSize]
 }
@@ -319,13 +320,13 @@ func (p *Pool) toFree(pg Page) {
 
 // want panics unless the page is in the state that op needs.
 func (p *Pool) want(op string, pg Page, s state) {
-	if int(pg) >= len(p.state) || p.state[pg] != s {
+	if pg >= Page(len(p.state)) || p.state[pg] != s {
 		p.badState(op, pg, s)
 	}
 }
 
 func (p *Pool) badState(op string, pg Page, s state) {
-	if int(pg) >= len(p.state) {
+	if pg >= Page(len(p.state)) {
 		panic(fmt.Sprintf("pagepool: %s of page %d: the pool has %d pages", op, pg, len(p.state)))
 	}
 	panic(fmt.Sprintf("pagepool: %s of page %d: is %v, want %v", op, pg, p.state[pg], s))
@@ -333,7 +334,7 @@ func (p *Pool) badState(op string, pg Page, s state) {
 
 // inside panics unless off to off+n lies in the page.
 func (p *Pool) inside(op string, pg Page, off, n int) {
-	if off < 0 || n < 0 || off > p.pageSize || n > p.pageSize-off || int(pg) >= len(p.state) {
+	if off < 0 || n < 0 || off > p.pageSize || n > p.pageSize-off || pg >= Page(len(p.state)) {
 		p.badRange(op, pg, off, n)
 	}
 }

@@ -123,7 +123,10 @@ func TestBytesAreThePage(t *testing.T) {
 		require.Same(t, &mem.Bytes()[int(pg)*128], &b[0])
 		require.Equal(t, 0x40+uint64(pg)*128, p.Addr(pg))
 	}
-	require.Panics(t, func() { p.Bytes(3) }, "the memory goes on, the pool does not")
+	for _, pg := range []Page{3, 1 << 25, math.MaxUint32} { // 1<<25 pages are 1<<32 bytes
+		require.PanicsWithValue(t, fmt.Sprintf("pagepool: Bytes of page %d: 128 bytes at 0: the pool has 3 pages of 128 bytes", pg),
+			func() { p.Bytes(pg) })
+	}
 }
 
 func TestLifeOfAPage(t *testing.T) {
