@@ -52,14 +52,17 @@ func (a *address) OnRemoved(reason stack.AddressRemovalReason) {
 		return
 	}
 	h.work.Go(func() {
-		h.log.Error("netstack: duplicate address, removed", "address", a.prefix)
+		h.log.Error("netstack: address is in use by another host, removed", "address", a.prefix)
 		h.config.Lock()
 		defer h.config.Unlock()
-		if err := h.forget(a); err != nil {
-			h.log.Error("netstack: filter out of step", "err", err)
+		if err := h.withdraw(a); err != nil {
+			h.log.Error("netstack: multicast filter is out of step", "err", err)
 		}
 	})
 }
+
+// duplicate reports whether detection has failed. The caller holds Host.mu.
+func (a *address) duplicate() bool { return a.err == ErrDuplicate }
 
 func (a *address) settle(err error) {
 	a.host.mu.Lock()
@@ -77,7 +80,8 @@ func (a *address) settle(err error) {
 //
 // An IPv4 address works at once. An IPv6 address is tentative until duplicate
 // address detection has passed; AddAddress does not wait (WaitAddresses does).
-// When another host has it, it is removed again and logged.
+// When another host has it, it is taken away again, which is logged, and which
+// WaitAddresses reports until RemoveAddress or another AddAddress.
 func (h *Host) AddAddress(p netip.Prefix) error {
 	p = cleanPrefix(p)
 	if !p.IsValid() || p.Bits() == 0 || p.Addr().IsUnspecified() || p.Addr().IsMulticast() {
@@ -91,7 +95,9 @@ func (h *Host) AddAddress(p netip.Prefix) error {
 		h.mu.Unlock()
 		return fmt.Errorf("netstack: add address %s: %w", p, net.ErrClosed)
 	}
-	if h.find(p.Addr()) != nil {
+	if old := h.find(p.Addr()); old != nil && old.duplicate() {
+		h.drop(old)
+	} else if old != nil {
 		h.mu.Unlock()
 		return fmt.Errorf("netstack: add address %s: the host has %s already", p, p.Addr())
 	}
@@ -125,9 +131,13 @@ func (h *Host) RemoveAddress(addr netip.Addr) error {
 	defer h.config.Unlock()
 	h.mu.Lock()
 	a := h.find(addr)
+	duplicate := a != nil && a.duplicate()
 	h.mu.Unlock()
 	if a == nil {
 		return fmt.Errorf("netstack: remove address %s: the host does not have it", addr)
+	}
+	if duplicate { // the stack does not have it any more
+		return h.forget(a)
 	}
 	if terr := h.stack.RemoveAddress(h.nic, toAddress(addr)); terr != nil {
 		err := fmt.Errorf("netstack: remove address %s: %w", addr, sysError("remove", terr))
@@ -137,19 +147,21 @@ func (h *Host) RemoveAddress(addr netip.Addr) error {
 }
 
 // Addresses are the host's addresses in the order they were added, tentative
-// ones included.
+// ones included, duplicates not.
 func (h *Host) Addresses() []netip.Prefix {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	ps := make([]netip.Prefix, len(h.addrs))
-	for i, a := range h.addrs {
-		ps[i] = a.prefix
+	ps := make([]netip.Prefix, 0, len(h.addrs))
+	for _, a := range h.addrs {
+		if !a.duplicate() {
+			ps = append(ps, a.prefix)
+		}
 	}
 	return ps
 }
 
 // WaitAddresses waits until duplicate address detection has ended for all
-// addresses that the host has now. It returns an error that wraps ErrDuplicate
+// addresses that the host was given. It returns an error that wraps ErrDuplicate
 // when one is taken, or what ended the wait.
 func (h *Host) WaitAddresses(ctx context.Context) error {
 	return h.await(ctx, func(netip.Addr) bool { return true })
@@ -233,13 +245,25 @@ func (h *Host) find(addr netip.Addr) *address {
 	return nil
 }
 
-// forget drops an address that the stack no longer has: its route, unless
-// another address shares the prefix, and its group. The caller holds config.
+// drop takes an address off the list. The caller holds mu.
+func (h *Host) drop(a *address) {
+	h.addrs = slices.DeleteFunc(h.addrs, func(b *address) bool { return a == b })
+}
+
+// forget drops an address that the stack no longer has. The caller holds config.
 func (h *Host) forget(a *address) error {
 	h.mu.Lock()
-	h.addrs = slices.DeleteFunc(h.addrs, func(b *address) bool { return a == b })
+	h.drop(a)
+	h.mu.Unlock()
+	return h.withdraw(a)
+}
+
+// withdraw takes away what came with an address: its route, unless another
+// address shares the prefix, and its group. The caller holds config.
+func (h *Host) withdraw(a *address) error {
+	h.mu.Lock()
 	shared := slices.ContainsFunc(h.addrs, func(b *address) bool {
-		return a.prefix.Masked() == b.prefix.Masked()
+		return b != a && !b.duplicate() && a.prefix.Masked() == b.prefix.Masked()
 	})
 	h.mu.Unlock()
 	if !shared {

@@ -106,7 +106,9 @@ func (h *Host) wantedGroups() map[tcpip.LinkAddress]struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, a := range h.addrs {
-		solicited(toAddress(a.prefix.Addr()))
+		if !a.duplicate() {
+			solicited(toAddress(a.prefix.Addr()))
+		}
 	}
 	for g := range h.groups {
 		want[groupLinkAddress(g)] = struct{}{}
