@@ -38,28 +38,30 @@ type Device struct {
 	halted atomic.Uint32 // queues whose transmit DMA stopped
 
 	// transition serialises Start, recovery and Close: whoever takes the receive
-	// sides from their owners holds it. It comes before mu.
+	// sides from their owners holds it. It comes before mu. Nobody takes it who
+	// may be called with a lock of the stack: its holder may wait for a poll
+	// goroutine that waits for that lock.
 	transition sync.Mutex
-	started    atomic.Bool
-	broken     bool // the last recovery failed; guarded by transition
+	closing    sync.Once
+	closeErr   error // set in closing
 
 	// mu serialises what programs the core, but for the interrupt path. It is
-	// held for a few register accesses at a time, and never while waiting for a
-	// poll goroutine.
+	// held for a few register accesses at a time, or for a reset, and never while
+	// waiting for a poll goroutine. It comes before the lock of a transmit ring.
 	mu       sync.Mutex
 	state    deviceState
 	filter   filterState
 	counters Counters
 	recovers Recoveries
-	onLink   []func(Link)
-	closeErr error
+	link     linkState
 }
 
 type deviceState uint8
 
 const (
-	opened deviceState = iota
-	running
+	opened    deviceState = iota
+	running               // frames move, whenever the link is up
+	repairing             // the core is being reset, or the last reset failed
 	closed
 )
 
@@ -229,19 +231,33 @@ func (d *Device) program() error {
 // Start posts the receive rings and starts the device. It does nothing when the
 // device runs already.
 func (d *Device) Start() error {
-	if d.started.Load() {
-		return nil
+	if ok, err := d.startable(); !ok {
+		return err
 	}
 	d.transition.Lock()
-	defer d.transition.Unlock()
+	err := d.start()
+	d.transition.Unlock()
+	if err != nil {
+		return err
+	}
+	d.followLink()
+	return nil
+}
+
+// startable reports whether the device waits to be started.
+func (d *Device) startable() (bool, error) {
 	d.mu.Lock()
-	state := d.state
-	d.mu.Unlock()
-	switch state {
-	case running:
-		return nil
-	case closed:
-		return fmt.Errorf("mac: %s: start: %w", d.cfg.Name, ErrClosed)
+	defer d.mu.Unlock()
+	if d.state == closed {
+		return false, fmt.Errorf("mac: %s: start: %w", d.cfg.Name, ErrClosed)
+	}
+	return d.state == opened, nil
+}
+
+// start is Start for a caller that holds transition.
+func (d *Device) start() error {
+	if ok, err := d.startable(); !ok {
+		return err
 	}
 	d.acquireAll()
 	err := d.startDMA()
@@ -249,15 +265,25 @@ func (d *Device) Start() error {
 	if err != nil {
 		return fmt.Errorf("mac: %s: %w", d.cfg.Name, err)
 	}
-	d.mu.Lock()
-	d.state = running
-	d.mu.Unlock()
-	d.started.Store(true)
-	d.followLink()
+	if !d.change(opened, running) {
+		return fmt.Errorf("mac: %s: start: %w", d.cfg.Name, ErrClosed)
+	}
 	d.wg.Add(2)
-	go d.serveInterrupts()
+	go d.serveInterrupts(d.irq)
 	go d.monitor()
 	return nil
+}
+
+// change moves from one state to the next, unless the device has been closed
+// meanwhile.
+func (d *Device) change(from, to deviceState) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.state != from {
+		return false
+	}
+	d.state = to
+	return true
 }
 
 // acquireAll takes the receive sides of all queues, releaseAll gives them back.
@@ -297,28 +323,35 @@ func (d *Device) startDMA() error {
 // stays mapped. When DMA cannot be proved idle even by a reset, the error wraps
 // ErrNotIdle and all its memory is kept for ever.
 //
-// A second call returns what the first did.
+// A second call waits for the first and returns what that did.
 func (d *Device) Close() error {
-	d.transition.Lock()
-	defer d.transition.Unlock()
+	d.closing.Do(func() {
+		if err := d.close(); err != nil {
+			d.closeErr = fmt.Errorf("mac: close %s: %w", d.cfg.Name, err)
+		}
+		d.cfg.Logger.Info("device closed", "device", d.cfg.Name, "err", d.closeErr)
+	})
+	return d.closeErr
+}
+
+func (d *Device) close() error {
+	// From here on neither Start nor a repair begins.
 	d.mu.Lock()
-	if d.state == closed {
-		defer d.mu.Unlock()
-		return d.closeErr
-	}
 	d.state = closed
 	d.mu.Unlock()
+	close(d.quit)
 
+	d.transition.Lock()
 	d.acquireAll()
 	d.mu.Lock()
 	err := d.stopDMA(context.Background())
 	d.core.Counters(&d.counters)
 	d.mu.Unlock()
-	close(d.quit)
 	if ierr := d.irq.Close(); ierr != nil {
 		err = errors.Join(err, fmt.Errorf("close interrupt: %w", ierr))
 	}
 	d.irq = nil
+	d.transition.Unlock() // the monitor may be waiting for it
 	d.wg.Wait()
 	d.linkNow.Store(&Link{})
 
@@ -335,13 +368,6 @@ func (d *Device) Close() error {
 		q.gone.Store(true)
 	}
 	d.releaseAll()
-	if err != nil {
-		err = fmt.Errorf("mac: close %s: %w", d.cfg.Name, err)
-	}
-	d.mu.Lock()
-	d.closeErr = err
-	d.mu.Unlock()
-	d.cfg.Logger.Info("device closed", "device", d.cfg.Name, "err", err)
 	return err
 }
 

@@ -2,59 +2,123 @@ package mac
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/barewire/barewire/ring"
 )
 
-// Link is the state of the link now.
+// linkState is what is to be remembered of the link. Guarded by Device.mu.
+type linkState struct {
+	// stale: the core does not have linkNow, since it was reset or refused it.
+	stale bool
+	// failed: the last SetLink did, and that was logged.
+	failed bool
+	// listeners are told of changes by one goroutine at a time, which holds no
+	// lock meanwhile; delivering says that there is one.
+	listeners  []*linkListener
+	delivering bool
+}
+
+type linkListener struct {
+	f    func(Link)
+	told *Link // nil: nothing yet
+}
+
+// Link is the state of the link now. It is down while the device is closed or a
+// reset has failed.
 func (d *Device) Link() Link { return *d.linkNow.Load() }
 
-// OnLink has f called with the link now and after each change. f is called by
-// one goroutine at a time and may call any method of Device but Close.
+// OnLink has f called with the link now and after each change, until Close. f is
+// called by one goroutine at a time, with no lock held, and the last call is
+// about the last change. It may call any method of Device but Close.
 func (d *Device) OnLink(f func(Link)) {
 	d.mu.Lock()
-	d.onLink = append(d.onLink, f)
+	d.link.listeners = append(d.link.listeners, &linkListener{f: f})
 	d.mu.Unlock()
-	f(d.Link())
+	d.tellLink()
 }
 
 // followLink reads the link and passes a change on: to the core, to the queues
 // and to whoever asked.
 func (d *Device) followLink() {
 	d.mu.Lock()
-	if d.state != running {
-		d.mu.Unlock()
+	d.updateLink()
+	d.mu.Unlock()
+	d.tellLink()
+}
+
+// updateLink is followLink for core and queues. The caller holds mu, so that a
+// queue is never opened to senders when the device has been closed or is being
+// reset: both change the state first and shut the queues afterwards.
+func (d *Device) updateLink() {
+	link, before := Link{}, d.Link()
+	switch d.state {
+	case running:
+		link = d.readLink()
+	case repairing: // down until a reset succeeds
+	default:
 		return
 	}
+	if link == before && !d.link.stale {
+		return
+	}
+	if d.state == running {
+		err := d.core.SetLink(link)
+		if err != nil {
+			if !d.link.failed {
+				d.cfg.Logger.Error("link refused; trying again", "device", d.cfg.Name, "link", link.String(), "err", err)
+			}
+			link = Link{}
+		}
+		d.link.stale, d.link.failed = err != nil, err != nil
+	}
+	d.linkNow.Store(&link)
+	for _, q := range d.queues {
+		q.setDown(!link.Up)
+	}
+	if link != before {
+		d.cfg.Logger.Info("link", "device", d.cfg.Name, "state", link.String())
+	}
+}
+
+// readLink is the link that Config or the core says there is. The caller holds
+// mu.
+func (d *Device) readLink() Link {
 	link := d.cfg.Link
 	if link == (Link{}) {
 		link, _ = d.core.Link()
 	}
 	if !link.Up {
-		link = Link{}
+		return Link{}
 	}
 	if d.cfg.NoPause || !link.FullDuplex {
 		link.RXPause, link.TXPause = false, false
 	}
-	if link == d.Link() {
-		d.mu.Unlock()
+	return link
+}
+
+// tellLink calls those who have not heard of the link now. When somebody is at
+// it already, that one does it.
+func (d *Device) tellLink() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.link.delivering {
 		return
 	}
-	err := d.core.SetLink(link)
-	if err != nil {
-		link = Link{}
+	d.link.delivering = true
+	for {
+		link := d.linkNow.Load()
+		i := slices.IndexFunc(d.link.listeners, func(l *linkListener) bool { return l.told == nil || *l.told != *link })
+		if i < 0 {
+			break
+		}
+		l := d.link.listeners[i]
+		l.told = link
+		d.mu.Unlock()
+		l.f(*link)
+		d.mu.Lock()
 	}
-	d.linkNow.Store(&link)
-	calls := d.onLink
-	d.mu.Unlock()
-
-	for _, q := range d.queues {
-		q.setDown(!link.Up)
-	}
-	d.cfg.Logger.Info("link", "device", d.cfg.Name, "state", link.String(), "err", err)
-	for _, f := range calls {
-		f(link)
-	}
+	d.link.delivering = false
 }
 
 // Coalesce is the coalescing in force: RXUsecs is what the hardware really uses.

@@ -13,9 +13,8 @@ import (
 const monitorPeriod = time.Second
 
 // serveInterrupts turns interrupts into wake-ups, until the line is closed.
-func (d *Device) serveInterrupts() {
+func (d *Device) serveInterrupts(irq Interrupt) {
 	defer d.wg.Done()
-	irq := d.irq
 	for {
 		if err := irq.Wait(); err != nil {
 			d.interruptsEnded(err)
@@ -100,20 +99,39 @@ func (d *Device) watch(now time.Time) {
 	d.repair(stuck)
 }
 
-// repair resets the device when an interrupt or the watchdog has found a reason.
+// repair resets the device when an interrupt or the watchdog has found a reason,
+// or when the last reset failed.
 func (d *Device) repair(stuck *Queue) {
-	fatal, halted := d.fatal.Swap(0), d.halted.Swap(0)
 	d.transition.Lock()
 	defer d.transition.Unlock()
-	if fatal|halted == 0 && stuck == nil && !d.broken {
+	reason, again := d.beginRepair(stuck)
+	if reason == "" {
 		return
+	}
+	err := d.reset()
+	if err == nil {
+		d.change(repairing, running)
+		d.cfg.Logger.Warn("device reset", "device", d.cfg.Name, "reason", reason)
+		return
+	}
+	if !again { // once, not every period
+		d.cfg.Logger.Error("device reset failed; trying again", "device", d.cfg.Name, "reason", reason, "err", err)
 	}
 	d.mu.Lock()
-	if d.state != running {
-		d.mu.Unlock()
-		return
+	d.recovers.Failed++
+	d.mu.Unlock()
+}
+
+// beginRepair takes the reasons for a repair and counts them. Without one it
+// returns "". again says that the last repair failed.
+func (d *Device) beginRepair(stuck *Queue) (reason string, again bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.state != running && d.state != repairing {
+		return "", false
 	}
-	reason := "earlier reset failed"
+	again = d.state == repairing
+	fatal, halted := d.fatal.Swap(0), d.halted.Swap(0)
 	switch {
 	case fatal != 0:
 		d.recovers.FatalBusError++
@@ -124,22 +142,13 @@ func (d *Device) repair(stuck *Queue) {
 	case stuck != nil:
 		d.recovers.TXTimeout++
 		reason = "transmit timeout"
+	case again:
+		reason = "earlier reset failed"
+	default:
+		return "", false
 	}
-	d.mu.Unlock()
-
-	err := d.reset()
-	if err == nil {
-		d.broken = false
-		d.cfg.Logger.Warn("device reset", "device", d.cfg.Name, "reason", reason)
-		return
-	}
-	if !d.broken { // once, not every period
-		d.cfg.Logger.Error("device reset failed; trying again", "device", d.cfg.Name, "reason", reason, "err", err)
-	}
-	d.broken = true
-	d.mu.Lock()
-	d.recovers.Failed++
-	d.mu.Unlock()
+	d.state = repairing
+	return reason, again
 }
 
 // reset stops and resets the core and programs everything again: rings, filter,
@@ -168,16 +177,12 @@ func (d *Device) reset() error {
 	if err == nil {
 		err = d.programWatchdogs(*d.coalesce.Load())
 	}
+	d.link.stale = true
 	d.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	if err := d.startDMA(); err != nil {
-		return err
-	}
-	// The link is programmed anew, even when it has not changed.
-	d.linkNow.Store(&Link{})
-	return nil
+	return d.startDMA()
 }
 
 // resetRings takes everything back from a device that was stopped. The receive
