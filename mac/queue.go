@@ -268,11 +268,12 @@ func (q *Queue) CountTXDrop(n int) { q.txDrops.Add(uint64(n)) }
 // and holds it again when WaitTX returns; in between it is free. It reports
 // whether it is worth trying again; when not, the frame is dropped.
 //
-// The interrupt it asks for is the only transmit interrupt there is.
+// The interrupt it asks for is the only transmit interrupt there is. When it is
+// lost, or no frame in the ring asks for one, the time limit stands in for it.
 func (q *Queue) WaitTX() bool {
 	limit := time.Duration(q.dev.coalesce.Load().TXUsecs) * time.Microsecond
 	q.tx.ring.Flush() // even when held: nobody waits for frames not sent
-	if limit == 0 || !q.tx.ring.Marked() {
+	if limit == 0 {
 		return false
 	}
 	if q.tx.ready == nil {
@@ -294,7 +295,7 @@ func (q *Queue) WaitTX() bool {
 	}
 	timer.Stop()
 	q.tx.Lock()
-	return woken && !q.tx.down
+	return !q.tx.down && (woken || q.tx.ring.Reap() > 0)
 }
 
 // txReady wakes all senders in WaitTX.
