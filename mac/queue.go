@@ -322,7 +322,7 @@ func (q *Queue) stuck(now time.Time, timeout time.Duration) bool {
 	q.tx.Lock()
 	defer q.tx.Unlock()
 	t := q.tx.ring
-	if q.tx.down || !t.Marked() || t.Reap() > 0 {
+	if q.tx.down || t.InUse() == 0 || t.Reap() > 0 {
 		q.tx.since = time.Time{}
 		return false
 	}
