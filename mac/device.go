@@ -374,6 +374,7 @@ func (d *Device) close() error {
 // stopDMA stops the core, by reset if need be.
 func (d *Device) stopDMA(ctx context.Context) error {
 	err := d.core.Stop()
+	d.reapAll()
 	if err == nil {
 		return nil
 	}

@@ -164,6 +164,7 @@ func (d *Device) reset() error {
 	if err := d.core.Stop(); err != nil {
 		d.cfg.Logger.Debug("stop before reset", "device", d.cfg.Name, "err", err)
 	}
+	d.reapAll()
 	err := d.core.Reset(context.Background())
 	d.mu.Unlock()
 	if err != nil {
@@ -183,6 +184,17 @@ func (d *Device) reset() error {
 		return err
 	}
 	return d.startDMA()
+}
+
+// reapAll finds out what was sent before a reset makes the core forget it: what
+// is left in the rings counts as dropped.
+func (d *Device) reapAll() {
+	for _, q := range d.queues {
+		q.tx.Lock()
+		for q.tx.ring.Reap() > 0 {
+		}
+		q.tx.Unlock()
+	}
 }
 
 // resetRings takes everything back from a device that was stopped. The receive
