@@ -51,6 +51,7 @@ type Device struct {
 	mu       sync.Mutex
 	state    deviceState
 	filter   filterState
+	watchdog int // rx-usecs as it was asked for; Coalesce has the actual one
 	counters Counters
 	recovers Recoveries
 	link     linkState

@@ -121,7 +121,8 @@ func (d *Device) tellLink() {
 	d.link.delivering = false
 }
 
-// Coalesce is the coalescing in force: RXUsecs is what the hardware really uses.
+// Coalesce is the coalescing in force: RXUsecs is what the hardware really uses,
+// 0 when it has no watchdog.
 func (d *Device) Coalesce() ring.Coalesce { return *d.coalesce.Load() }
 
 // SetCoalesce changes coalescing of all queues while traffic flows. On error
@@ -142,20 +143,16 @@ func (d *Device) SetCoalesce(c ring.Coalesce) error {
 	return nil
 }
 
-// applyCoalesce programs c and has the owners of rings take it over.
+// applyCoalesce programs c and has the owners of rings take it over. The caller
+// holds mu.
 func (d *Device) applyCoalesce(c ring.Coalesce) error {
-	if c.RXUsecs > 0 && d.info.Watchdog {
-		actual, err := d.core.SetWatchdog(0, c.RXUsecs)
-		if err != nil {
-			return err
-		}
-		c.RXUsecs = actual
-	}
-	if err := d.programWatchdogs(c); err != nil {
+	actual, err := d.programWatchdogs(c.RXUsecs)
+	if err != nil {
 		return err
 	}
+	d.watchdog, c.RXUsecs = c.RXUsecs, actual
 	every := c.RXFrames
-	if every == 0 && (c.RXUsecs == 0 || !d.info.Watchdog) {
+	if every == 0 && c.RXUsecs == 0 {
 		every = 1 // or nothing would ever interrupt
 	}
 	for _, q := range d.queues {
@@ -169,16 +166,17 @@ func (d *Device) applyCoalesce(c ring.Coalesce) error {
 	return nil
 }
 
-// programWatchdogs writes the receive watchdogs. It leaves the last one running
-// when RXUsecs is 0: slots posted before may carry no interrupt request.
-func (d *Device) programWatchdogs(c ring.Coalesce) error {
-	if !d.info.Watchdog || c.RXUsecs == 0 {
-		return nil
+// programWatchdogs writes the receive watchdogs and returns what the hardware
+// makes of usecs, 0 when it has no watchdog. It leaves the last one running when
+// usecs is 0: slots posted before may carry no interrupt request.
+func (d *Device) programWatchdogs(usecs int) (actual int, err error) {
+	if !d.info.Watchdog || usecs == 0 {
+		return 0, nil
 	}
 	for _, q := range d.queues {
-		if _, err := d.core.SetWatchdog(q.index, c.RXUsecs); err != nil {
-			return err
+		if actual, err = d.core.SetWatchdog(q.index, usecs); err != nil {
+			return 0, err
 		}
 	}
-	return nil
+	return actual, nil
 }

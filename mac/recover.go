@@ -176,7 +176,7 @@ func (d *Device) reset() error {
 	d.mu.Lock()
 	err = d.program()
 	if err == nil {
-		err = d.programWatchdogs(*d.coalesce.Load())
+		_, err = d.programWatchdogs(d.watchdog)
 	}
 	d.link.stale = true
 	d.mu.Unlock()
