@@ -2,6 +2,7 @@ package mac
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -107,19 +108,22 @@ func (g groups) leave(a HardwareAddr) error {
 	return nil
 }
 
+// changeFilter changes the filter, or nothing when the change or the core fails.
 func (d *Device) changeFilter(change func(*filterState) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.state == closed {
 		return fmt.Errorf("mac: %s: change filter: %w", d.cfg.Name, ErrClosed)
 	}
-	if err := change(&d.filter); err != nil {
+	next := d.filter
+	next.multicast, next.unicast = maps.Clone(next.multicast), maps.Clone(next.unicast)
+	if err := change(&next); err != nil {
 		return err
 	}
-	f := d.filter.filter()
-	d.storeAcceptance()
-	if err := d.core.SetFilter(f); err != nil {
+	if err := d.core.SetFilter(next.filter()); err != nil {
 		return fmt.Errorf("mac: %s: program filter: %w", d.cfg.Name, err)
 	}
+	d.filter = next
+	d.storeAcceptance()
 	return nil
 }
