@@ -86,7 +86,8 @@ func (q *Queue) snapshot() QueueSnapshot {
 
 // sum makes the interface counters out of those of queues and hardware. Errors
 // that the hardware keeps to itself (frames it never wrote to a ring) come from
-// its counters; errors of frames that reached a ring from the ring's.
+// its counters; errors of frames that reached a ring from the ring's. Frames
+// missed for want of a buffer were good ones and no errors, as in Linux.
 func (s *Snapshot) sum() Stats {
 	h := &s.Hardware
 	t := Stats{
@@ -114,6 +115,6 @@ func (s *Snapshot) sum() Stats {
 		t.RXFrameErrors += q.RX.Framing + q.RX.MissingFirst + q.RX.MissingLast
 		t.RXErrors += q.RX.Dropped()
 	}
-	t.RXErrors += t.RXFIFOErrors + t.RXMissedErrors
+	t.RXErrors += t.RXFIFOErrors
 	return t
 }
