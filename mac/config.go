@@ -139,6 +139,12 @@ func (c *Config) check(info Info) error {
 			return refuse("%s %d: %s takes %d to %d", v.name, v.value, info.Core, v.lo, v.hi)
 		}
 	}
+	if c.CopyBreak < 0 {
+		return refuse("copy break %d: 0 measures it, more is a length in bytes", c.CopyBreak)
+	}
+	if c.CloseTimeout < 0 || c.TXTimeout < 0 {
+		return refuse("close timeout %v, transmit timeout %v: cannot be negative", c.CloseTimeout, c.TXTimeout)
+	}
 	if c.PageSize%64 != 0 {
 		return refuse("page size %d: must be a multiple of 64", c.PageSize)
 	}

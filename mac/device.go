@@ -418,7 +418,9 @@ func (d *Device) Info() Info { return d.info }
 func (d *Device) Config() Config {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.cfg
+	c, coalesce := d.cfg, d.Coalesce()
+	c.Coalesce = &coalesce
+	return c
 }
 
 // Queues are the device's queues. The slice is not to be changed.
