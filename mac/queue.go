@@ -186,13 +186,15 @@ func (q *Queue) Unmask() { q.dev.core.Unmask(q.index) }
 // doorbell although nothing may have been posted. It reports false when pages
 // are short and the owner must try again on its own.
 func (q *Queue) Refill() bool {
+	starved := q.starved.Swap(false) // before looking: a later one is a new one
 	before := q.RX.Posted()
 	ok := q.RX.Refill()
-	if q.starved.Load() && q.RX.Posted() > 0 {
-		q.starved.Store(false)
-		if q.RX.Posted() == before {
-			q.RX.Kick()
-		}
+	switch {
+	case !starved || q.RX.Posted() > before: // Refill has rung
+	case q.RX.Posted() > 0:
+		q.RX.Kick()
+	default:
+		q.starved.Store(true)
 	}
 	return ok
 }
