@@ -43,7 +43,9 @@ type Bus interface {
 	// application and register side (CSR clock), 0 when unknown.
 	ClockHz() int
 
-	// Close releases the bus. Memory and interrupts have been released before.
+	// Close releases the bus. Interrupts have been released before, and so has
+	// memory, except what pages on loan or a device that does not stop may still
+	// use: that stays mapped.
 	Close() error
 }
 
