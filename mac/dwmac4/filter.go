@@ -42,9 +42,7 @@ func (now *filterState) plan(f mac.Filter, perfect, bins int) filterState {
 		f.Multicast = nil
 		next.mode |= gmac4.FilterPM
 	}
-	slots := next.slots[:min(perfect, len(next.slots))]
-	unicast := now.place(slots, f.Unicast)
-	multicast := now.place(slots, f.Multicast)
+	unicast, multicast := now.place(next.slots[:min(perfect, len(next.slots))], f)
 	if len(unicast) > bins {
 		next.mode |= gmac4.FilterPR
 		return next
@@ -63,26 +61,42 @@ func (now *filterState) plan(f mac.Filter, perfect, bins int) filterState {
 	return next
 }
 
-// place puts addresses into free slots, those that have one already into theirs,
-// and returns those that found none.
-func (now *filterState) place(slots []mac.HardwareAddr, addrs []mac.HardwareAddr) (left []mac.HardwareAddr) {
-	var fresh []mac.HardwareAddr
+// place fills the exact slots and returns the addresses that found none. Only a
+// station address that finds no free slot moves a group out of its own.
+func (now *filterState) place(slots []mac.HardwareAddr, f mac.Filter) (unicast, multicast []mac.HardwareAddr) {
+	freshUnicast, freshMulticast := now.keep(slots, f.Unicast), now.keep(slots, f.Multicast)
+	for _, a := range freshUnicast {
+		i := slices.Index(slots, mac.HardwareAddr{})
+		if i < 0 {
+			if i = slices.IndexFunc(slots, mac.HardwareAddr.Multicast); i < 0 {
+				unicast = append(unicast, a)
+				continue
+			}
+			multicast = append(multicast, slots[i])
+		}
+		slots[i] = a
+	}
+	for _, a := range freshMulticast {
+		if i := slices.Index(slots, mac.HardwareAddr{}); i >= 0 {
+			slots[i] = a
+		} else {
+			multicast = append(multicast, a)
+		}
+	}
+	return unicast, multicast
+}
+
+// keep puts addresses that have a slot into the same one again and returns the
+// others.
+func (now *filterState) keep(slots, addrs []mac.HardwareAddr) (fresh []mac.HardwareAddr) {
 	for _, a := range addrs {
-		i := slices.Index(now.slots[:len(slots)], a)
-		if i >= 0 && slots[i] == (mac.HardwareAddr{}) {
+		if i := slices.Index(now.slots[:len(slots)], a); i >= 0 {
 			slots[i] = a
 		} else {
 			fresh = append(fresh, a)
 		}
 	}
-	for i, a := range fresh {
-		free := slices.Index(slots, mac.HardwareAddr{})
-		if free < 0 {
-			return fresh[i:]
-		}
-		slots[free] = a
-	}
-	return nil
+	return fresh
 }
 
 func (s *filterState) addHash(addrs []mac.HardwareAddr, bins int) {
