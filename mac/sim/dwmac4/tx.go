@@ -1,0 +1,313 @@
+package dwmac4
+
+import (
+	"encoding/binary"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/gmac4"
+	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/internal/offload"
+)
+
+// transmitter is the transmit half. mu guards all of it but the atomics, and is
+// not held while a frame is on its way through out. running says that somebody
+// runs the engine; others only ask for another round.
+type transmitter struct {
+	mu      sync.Mutex
+	running bool
+	again   bool
+	gen     uint64 // changes with every reset
+	ch      [gmac4.MaxChannels]txChannel
+	out     func(frame []byte)
+	control [60]byte // a pause frame
+	junk    uint64
+
+	pause       atomic.Uint32 // a pause frame to send: pauseOn or pauseOff
+	pausedUntil atomic.Int64  // by the partner, in nanoseconds; 0 = not
+	resume      sim.Timer     // guarded by rx.mu
+}
+
+const (
+	pauseOn  = 1
+	pauseOff = 2
+	opPause  = 1
+)
+
+// pumpTX is the transmit engine: it sends what the channels hold, one frame of
+// each in turn.
+func (m *Model) pumpTX() {
+	t := &m.tx
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.running {
+		t.again = true
+		return
+	}
+	t.running = true
+	for more := true; more && !m.closed.Load(); {
+		t.again, more = false, m.sendPause()
+		for c := range m.cfg.Queues {
+			t.ch[c].busy.Store(true)
+			more = m.sendOne(c) || more
+			t.ch[c].busy.Store(false)
+		}
+		more = more || t.again
+	}
+	t.running = false
+}
+
+// blocked reports whether no frame may leave: transmitter off, link down, or
+// paused by the partner.
+func (m *Model) blocked() bool {
+	config := m.load(gmac4.MACConfig)
+	return config&gmac4.ConfigTE == 0 || !m.link.Load().Up && config&gmac4.ConfigLM == 0 || m.tx.pausedUntil.Load() != 0
+}
+
+// sendOne sends the next frame of channel c and reports whether there was one.
+func (m *Model) sendOne(c int) bool {
+	ch := &m.tx.ch[c]
+	if ch.stuck || m.queue(c, gmac4.TxQOpMode)&gmac4.TxQOpTXQEN == 0 || m.blocked() || !m.gather(c) {
+		return false
+	}
+	gen, epoch := m.tx.gen, ch.epoch
+	status, fits := m.sendFrame(c)
+	if m.tx.gen != gen || ch.epoch != epoch {
+		return true
+	}
+	if !fits {
+		ch.stuck = true
+		return false
+	}
+	m.finish(c, status)
+	return true
+}
+
+// sendFrame sends what gather has collected: one frame or its segments. fits is
+// false when the queue's FIFO can never hold it.
+func (m *Model) sendFrame(c int) (status uint32, fits bool) {
+	ch := &m.tx.ch[c]
+	if ch.tso {
+		return 0, m.sendSegments(c)
+	}
+	f := ch.data
+	if ch.cpc() >= 2 && len(f) > fcsLen {
+		f = f[:len(f)-fcsLen] // the frame brings its own FCS
+	}
+	for len(f) < minFrame-fcsLen {
+		f = append(f, 0)
+	}
+	if n := int(gmac4.Get(gmac4.TDES3FL, ch.first)); n != len(ch.data) {
+		m.bad.Record("channel %d: TDES3.FL %d, descriptors hold %d", c, n, len(ch.data))
+	}
+	if !m.fitsFIFO(c, len(f)) {
+		return 0, false
+	}
+	if cic := gmac4.Get(gmac4.TDES3CIC, ch.first); cic != gmac4.CICNone && !m.cfg.NoTXChecksum {
+		status = m.insert(c, f, cic)
+	}
+	m.emit(c, f)
+	return status, true
+}
+
+// insert puts checksums into a frame and returns its write-back status.
+func (m *Model) insert(c int, f []byte, cic uint32) (status uint32) {
+	if m.queue(c, gmac4.TxQOpMode)&gmac4.TxQOpTSF == 0 {
+		m.bad.Record("channel %d: checksum insertion without store and forward", c)
+		return 0
+	}
+	header, payload := offload.Insert(f, offload.Mode(cic))
+	if header {
+		status |= gmac4.TDES3IHE | gmac4.TDES3ES
+	}
+	if payload {
+		status |= gmac4.TDES3PCE | gmac4.TDES3ES
+	}
+	m.stat.checksums.Add(1)
+	return status
+}
+
+// sendSegments sends a frame of the segmentation engine.
+func (m *Model) sendSegments(c int) bool {
+	ch := &m.tx.ch[c]
+	mss := ch.mss
+	if mss == 0 {
+		mss = int(gmac4.Get(gmac4.ControlMSS, m.channel(c, gmac4.ChanControl)))
+	}
+	l4 := 4 * int(gmac4.Get(gmac4.TDES3THL, ch.first))
+	if n := int(ch.first & gmac4.TDES3TPL); n != len(ch.data)-ch.header {
+		m.bad.Record("channel %d: TDES3.TPL %d, descriptors hold %d", c, n, len(ch.data)-ch.header)
+	}
+	header, payload := ch.data[:ch.header], ch.data[ch.header:]
+	s, ok := offload.NewSegmenter(header, payload, l4, mss)
+	if !ok || mss < gmac4.MinMSS || len(payload) == 0 {
+		m.bad.Record("channel %d: segmentation of %d bytes behind a header of %d (L4 %d), MSS %d", c, len(payload), len(header), l4, mss)
+		return false
+	}
+	if !m.fitsFIFO(c, len(header)+min(mss, len(payload))) {
+		return false
+	}
+	m.stat.tsoFrames.Add(1)
+	for gen := m.tx.gen; m.tx.gen == gen; {
+		var more bool
+		if ch.segment, more = s.Next(ch.segment); !more {
+			return true
+		}
+		for len(ch.segment) < minFrame-fcsLen {
+			ch.segment = append(ch.segment, 0)
+		}
+		m.stat.tsoSegments.Add(1)
+		m.emit(c, ch.segment)
+	}
+	return true
+}
+
+// fitsFIFO reports whether a frame of n bytes and one burst fit into the queue,
+// which storing before forwarding needs.
+func (m *Model) fitsFIFO(c, n int) bool {
+	mode := m.queue(c, gmac4.TxQOpMode)
+	if mode&gmac4.TxQOpTSF == 0 {
+		return true
+	}
+	burst := 8 * int(gmac4.Get(gmac4.TxControlPBL, m.channel(c, gmac4.ChanTxControl)))
+	if m.channel(c, gmac4.ChanControl)&gmac4.ControlPBLx8 != 0 {
+		burst *= 8
+	}
+	return n+burst <= (int(gmac4.Get(gmac4.TxQOpTQS, mode))+1)*256
+}
+
+// emit counts a frame and puts it on the wire with the lock released.
+func (m *Model) emit(c int, f []byte) {
+	t := &m.tx
+	m.stat.tx[c].Add(1)
+	m.countTX(f)
+	out, loop := t.out, m.load(gmac4.MACConfig)&gmac4.ConfigLM != 0
+	t.mu.Unlock()
+	switch {
+	case loop:
+		m.deliver(f)
+	case out != nil && m.onWire():
+		out(f)
+	}
+	t.mu.Lock()
+}
+
+func (m *Model) countTX(f []byte) {
+	n := len(f) + fcsLen
+	m.count(gmac4.MMCTxOctets, n)
+	m.count(gmac4.MMCTxOctetsG, n)
+	m.count(gmac4.MMCTxPackets, 1)
+	m.count(gmac4.MMCTxPacketsG, 1)
+	m.count(gmac4.MMCTx64+4*bin(n), 1)
+	switch a := mac.HardwareAddr(f[:6]); {
+	case a == mac.Broadcast:
+		m.count(gmac4.MMCTxBcast, 1)
+		m.count(gmac4.MMCTxBcastG, 1)
+	case a.Multicast():
+		m.count(gmac4.MMCTxMcast, 1)
+		m.count(gmac4.MMCTxMcastG, 1)
+	default:
+		m.count(gmac4.MMCTxUcast, 1)
+	}
+	if binary.BigEndian.Uint16(f[12:]) == typeVLAN {
+		m.count(gmac4.MMCTxVLAN, 1)
+	}
+	if n > 1522 {
+		m.count(gmac4.MMCTxOversize, 1)
+	}
+}
+
+// pauseAddr is the group address of IEEE 802.3 Annex 31B.
+var pauseAddr = mac.HardwareAddr{0x01, 0x80, 0xc2, 0x00, 0x00, 0x01}
+
+// sendPause sends the pause frame that the receiver asked for. A pause from the
+// partner does not hold it up.
+func (m *Model) sendPause() bool {
+	config := m.load(gmac4.MACConfig)
+	if config&gmac4.ConfigTE == 0 || !m.link.Load().Up {
+		return false
+	}
+	kind := m.tx.pause.Swap(0)
+	if kind == 0 {
+		return false
+	}
+	f := m.tx.control[:]
+	clear(f)
+	copy(f, pauseAddr[:])
+	high, low := m.load(gmac4.AddrHigh(0)), m.load(gmac4.AddrLow(0))
+	binary.LittleEndian.PutUint32(f[6:], low)
+	binary.LittleEndian.PutUint16(f[10:], uint16(high))
+	binary.BigEndian.PutUint16(f[12:], typeControl)
+	binary.BigEndian.PutUint16(f[14:], opPause)
+	if kind == pauseOn {
+		binary.BigEndian.PutUint16(f[16:], uint16(gmac4.Get(gmac4.TxFlowPT, m.load(gmac4.TxFlow(0)))))
+	}
+	m.count(gmac4.MMCTxPause, 1)
+	m.emit(0, f)
+	return true
+}
+
+// pauseFrame looks at a received MAC control frame, and reports whether the
+// transmitter may go on. rx.mu is held.
+func (m *Model) pauseFrame(f []byte, good bool) bool {
+	if !good || binary.BigEndian.Uint16(f[14:]) != opPause {
+		return false
+	}
+	if a := mac.HardwareAddr(f[:6]); a != pauseAddr {
+		own := len(m.rx.slots) > 0 && m.rx.slots[0].addr == a
+		if !own || m.load(gmac4.MACRxFlow)&gmac4.RxFlowUP == 0 {
+			return false
+		}
+	}
+	m.count(gmac4.MMCRxPause, 1)
+	if m.load(gmac4.MACRxFlow)&gmac4.RxFlowRFE == 0 {
+		return false
+	}
+	quanta := time.Duration(binary.BigEndian.Uint16(f[16:]))
+	if m.tx.resume != nil {
+		m.tx.resume.Stop()
+	}
+	if quanta == 0 {
+		return m.tx.pausedUntil.Swap(0) != 0
+	}
+	// One quantum is 512 bit times.
+	d := quanta * 512 * time.Microsecond / time.Duration(max(m.link.Load().Speed, 10))
+	m.tx.pausedUntil.Store(m.clock.Now().Add(d).UnixNano())
+	if m.tx.resume == nil {
+		m.tx.resume = m.clock.AfterFunc(d, m.pauseOver)
+	} else {
+		m.tx.resume.Reset(d)
+	}
+	return false
+}
+
+func (m *Model) pauseOver() {
+	until := m.tx.pausedUntil.Load()
+	if until != 0 && m.clock.Now().UnixNano() >= until && m.tx.pausedUntil.CompareAndSwap(until, 0) {
+		m.kickTX()
+	}
+}
+
+// flushTX throws away what queue c holds (TXQ_OP_MODE.FTQ).
+func (m *Model) flushTX(c int) {
+	m.tx.mu.Lock()
+	defer m.tx.mu.Unlock()
+	ch := &m.tx.ch[c]
+	if ch.stuck {
+		ch.stuck = false
+		m.finish(c, gmac4.TDES3FF|gmac4.TDES3ES)
+	}
+}
+
+// txDebug is MTL_TxQq_Debug.
+func (m *Model) txDebug(q int) (v uint32) {
+	if m.tx.ch[q].holding.Load() {
+		v = gmac4.TxQDebugTXQ | gmac4.Put(gmac4.TxQDebugTRC, gmac4.TRCRead) | gmac4.Put(gmac4.TxQDebugPTXQ, 1)
+	}
+	if m.tx.pausedUntil.Load() != 0 {
+		v |= gmac4.TxQDebugPAUSED
+	}
+	return v
+}

@@ -1,0 +1,268 @@
+package dwmac4
+
+import (
+	"sync/atomic"
+
+	"github.com/barewire/barewire/mac/internal/gmac4"
+	"github.com/barewire/barewire/mac/sim"
+)
+
+// txChannel is one transmit DMA channel. It takes descriptors that the device
+// owns until it meets the tail. The current descriptor stays where it is over a
+// stop and start unless the ring's address is written.
+type txChannel struct {
+	base  uint64
+	idx   uint32
+	epoch uint64 // changes with every write of the ring's address
+
+	data    []byte // the frame gathered so far
+	segment []byte
+	partial bool   // a first descriptor has been seen, no last one
+	first   uint32 // TDES3 of the first descriptor
+	tso     bool
+	header  int    // of data, with tso
+	last    uint32 // TDES2 of the last descriptor
+	lastD3  uint32
+	mss     int
+	stopped bool // suspended until the next tail write
+	stuck   bool // a frame that cannot leave
+
+	tailWritten atomic.Bool
+	waiting     atomic.Bool // stopped, for DMA_Debug_Status
+	holding     atomic.Bool // a frame is in the queue
+	busy        atomic.Bool
+	dead        atomic.Bool // after a bus error
+}
+
+// cpc is TDES3.CPC of the frame.
+func (ch *txChannel) cpc() uint32 { return gmac4.Get(gmac4.TDES3CPC, ch.first) }
+
+func (m *Model) txAddr(c int) uint64 {
+	return m.tx.ch[c].base + uint64(m.tx.ch[c].idx)*m.stride(c)
+}
+
+// setTXList is a write to the ring's address.
+func (m *Model) setTXList(c int, r, v uint32) {
+	m.tx.mu.Lock()
+	defer m.tx.mu.Unlock()
+	if r == gmac4.ChanTxList {
+		v &= busMask
+	}
+	m.store(gmac4.ChanBase(c)+r, v)
+	if m.channel(c, gmac4.ChanTxControl)&gmac4.TxControlST != 0 {
+		m.bad.Record("channel %d: transmit ring address written while DMA runs", c)
+	}
+	ch := &m.tx.ch[c]
+	ch.base = m.address(m.channel(c, gmac4.ChanTxListHigh), m.channel(c, gmac4.ChanTxList))
+	ch.idx, ch.partial, ch.data, ch.stuck = 0, false, ch.data[:0], false
+	ch.epoch++
+	ch.holding.Store(false)
+	m.store(gmac4.ChanBase(c)+gmac4.ChanCurTxDesc, uint32(ch.base))
+}
+
+// setTXControl is a write to TX_CONTROL.
+func (m *Model) setTXControl(c int, v uint32) {
+	m.tx.mu.Lock()
+	changed := (m.regs[(gmac4.ChanBase(c)+gmac4.ChanTxControl)/4].Swap(v) ^ v) & gmac4.TxControlST
+	on := v&gmac4.TxControlST != 0
+	if ch := &m.tx.ch[c]; changed != 0 && on {
+		ch.stopped = false
+		ch.waiting.Store(false)
+	}
+	m.tx.mu.Unlock()
+	if changed != 0 && !on {
+		m.raise(c, gmac4.IntTPS)
+	}
+	m.kickTX()
+}
+
+// gather collects the next frame of channel c and reports whether all of it is
+// there. The last descriptor stays the current one until finish. tx.mu is held.
+func (m *Model) gather(c int) bool {
+	ch := &m.tx.ch[c]
+	for {
+		w := m.fetchTX(c)
+		if w == nil {
+			return false
+		}
+		d := [gmac4.DescriptorWords]uint32{w[0], w[1], w[2], atomic.LoadUint32(&w[3])}
+		if d[3]&gmac4.TDES3CTXT != 0 {
+			m.context(c, w, d)
+			continue
+		}
+		if d[3]&gmac4.TDES3FD != 0 {
+			if ch.partial {
+				m.bad.Record("channel %d: transmit descriptor %d starts a frame inside another", c, ch.idx)
+			}
+			m.begin(c, d)
+		} else if !ch.partial {
+			m.bad.Record("channel %d: transmit descriptor %d goes on a frame that has not started", c, ch.idx)
+			m.advanceTX(c, w, d[3]&^gmac4.TDES3OWN)
+			continue
+		}
+		if !m.readTX(c, d) {
+			return false
+		}
+		if d[3]&gmac4.TDES3LD == 0 {
+			m.advanceTX(c, w, d[3]&^gmac4.TDES3OWN)
+			continue
+		}
+		ch.partial, ch.last, ch.lastD3 = false, d[2], d[3]
+		ch.holding.Store(true)
+		return true
+	}
+}
+
+// fetchTX returns the current descriptor when the device owns it, or suspends
+// the channel.
+func (m *Model) fetchTX(c int) []uint32 {
+	ch := &m.tx.ch[c]
+	if m.channel(c, gmac4.ChanTxControl)&gmac4.TxControlST == 0 || ch.dead.Load() {
+		return nil
+	}
+	if ch.tailWritten.Swap(false) {
+		ch.stopped = false
+		ch.waiting.Store(false)
+	}
+	if ch.stopped {
+		return nil
+	}
+	if m.channel(c, gmac4.ChanTxTail) != uint32(m.txAddr(c)) {
+		w, ok := m.descriptor(m.txAddr(c), false)
+		if !ok {
+			m.busError(c, &ch.dead, gmac4.Put(gmac4.StatusTEB, gmac4.BusErrDescriptorRead))
+			return nil
+		}
+		if atomic.LoadUint32(&w[3])&gmac4.TDES3OWN != 0 {
+			return w
+		}
+	}
+	ch.stopped = true
+	ch.waiting.Store(true)
+	m.raise(c, gmac4.IntTBU)
+	return nil
+}
+
+// context takes over a context descriptor. What it sets stays until changed.
+func (m *Model) context(c int, w []uint32, d [gmac4.DescriptorWords]uint32) {
+	ch := &m.tx.ch[c]
+	back := d[3] &^ gmac4.TDES3OWN
+	if d[3]&gmac4.TDES3CtxTCMSSV != 0 {
+		ch.mss = int(gmac4.Get(gmac4.TDES2CtxMSS, d[2]))
+		m.stat.mss.Add(1)
+	}
+	if ch.partial {
+		m.bad.Record("channel %d: context descriptor %d inside a frame", c, ch.idx)
+		back |= gmac4.TDES3CtxCDE
+		m.raise(c, gmac4.IntCDE)
+	}
+	m.advanceTX(c, w, back)
+}
+
+// begin takes over a first descriptor.
+func (m *Model) begin(c int, d [gmac4.DescriptorWords]uint32) {
+	ch := &m.tx.ch[c]
+	ch.data, ch.partial, ch.first, ch.header = ch.data[:0], true, d[3], 0
+	ch.tso = false
+	if d[3]&gmac4.TDES3TSE != 0 {
+		ch.tso = !m.cfg.NoTSO && m.channel(c, gmac4.ChanTxControl)&gmac4.TxControlTSE != 0
+		if !ch.tso {
+			m.bad.Record("channel %d: segmentation asked for and not enabled", c)
+			ch.first = 0
+		}
+		ch.header = int(d[2] & gmac4.TDES2HL)
+	}
+}
+
+// readTX adds the buffers of a descriptor to the frame.
+func (m *Model) readTX(c int, d [gmac4.DescriptorWords]uint32) bool {
+	b1, b2 := gmac4.Get(gmac4.TDES2B1L, d[2]), gmac4.Get(gmac4.TDES2B2L, d[2])
+	if m.cfg.AddressBits > 32 && m.load(gmac4.DMASysBus)&gmac4.SysBusEAME != 0 {
+		return m.readBuffer(c, m.address(d[1], d[0]), int(b1))
+	}
+	return m.readBuffer(c, uint64(d[0]), int(b1)) && m.readBuffer(c, uint64(d[1]), int(b2))
+}
+
+// maxGather bounds a frame: a header and the largest TPL.
+const maxGather = gmac4.MaxHeader + gmac4.MaxPayload
+
+func (m *Model) readBuffer(c int, addr uint64, n int) bool {
+	ch := &m.tx.ch[c]
+	if n == 0 {
+		return true
+	}
+	b, err := m.mem.Slice(addr, n, false)
+	if err != nil || m.faults.Hit(sim.TXBusError) {
+		m.busError(c, &ch.dead, gmac4.Put(gmac4.StatusTEB, gmac4.BusErrBufferRead))
+		return false
+	}
+	if len(ch.data)+n > maxGather {
+		m.bad.Record("channel %d: transmit frame of more than %d bytes", c, maxGather)
+		return true
+	}
+	ch.data = append(ch.data, b...)
+	m.store(gmac4.ChanBase(c)+gmac4.ChanCurTxBuf, uint32(addr))
+	m.store(gmac4.ChanBase(c)+gmac4.ChanCurTxBufH, uint32(addr>>32))
+	return true
+}
+
+// advanceTX writes the last word of the current descriptor back and goes on to
+// the next.
+func (m *Model) advanceTX(c int, w []uint32, d3 uint32) {
+	ch := &m.tx.ch[c]
+	if ch.idx++; ch.idx > m.channel(c, gmac4.ChanTxRingLen) {
+		ch.idx = 0
+	}
+	m.store(gmac4.ChanBase(c)+gmac4.ChanCurTxDesc, uint32(m.txAddr(c)))
+	if !m.faults.Hit(sim.StuckOwn) {
+		atomic.StoreUint32(&w[3], d3)
+	}
+}
+
+// finish gives the last descriptor of a frame back, all words of it overwritten.
+func (m *Model) finish(c int, status uint32) {
+	ch := &m.tx.ch[c]
+	ch.data = ch.data[:0]
+	ch.holding.Store(false)
+	w, ok := m.descriptor(m.txAddr(c), true)
+	if !ok {
+		m.busError(c, &ch.dead, gmac4.Put(gmac4.StatusTEB, gmac4.BusErrDescriptorWrite))
+		return
+	}
+	m.tx.junk = junk(m.tx.junk)
+	w[0], w[1], w[2] = uint32(m.tx.junk), uint32(m.tx.junk>>32), ^uint32(m.tx.junk)
+	m.advanceTX(c, w, status|ch.lastD3&(gmac4.TDES3FD|gmac4.TDES3LD))
+	if ch.last&gmac4.TDES2IOC != 0 {
+		m.raise(c, gmac4.IntTI)
+	}
+}
+
+// txState is the transmit state of channel c in DMA_Debug_Status.
+func (m *Model) txState(c int) uint32 {
+	ch := &m.tx.ch[c]
+	switch {
+	case ch.busy.Load() || ch.holding.Load():
+		return gmac4.TxStateRead
+	case ch.dead.Load() || m.channel(c, gmac4.ChanTxControl)&gmac4.TxControlST == 0:
+		return gmac4.StateStopped
+	case ch.waiting.Load():
+		return gmac4.TxStateSuspended
+	}
+	return gmac4.TxStateFetch
+}
+
+// resetTX is the transmitter's part of a reset.
+func (m *Model) resetTX() {
+	m.tx.gen++
+	m.tx.pause.Store(0)
+	for c := range m.tx.ch {
+		ch := &m.tx.ch[c]
+		ch.base, ch.idx, ch.partial, ch.tso, ch.mss = 0, 0, false, false, 0
+		ch.data, ch.stopped, ch.stuck = ch.data[:0], false, false
+		ch.epoch++
+		ch.tailWritten.Store(false)
+		ch.waiting.Store(false)
+		ch.holding.Store(false)
+		ch.dead.Store(false)
+	}
+}
