@@ -3,6 +3,7 @@ package netstack
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"syscall"
@@ -43,14 +44,21 @@ var errnos = map[string]error{
 // sysError turns an error of the stack into a Go error, under the name of the
 // call that failed, so that it reads and branches as one of package net does.
 func sysError(call string, err tcpip.Error) error {
+	if err == nil {
+		return nil
+	}
 	if errno, ok := errnos[err.String()]; ok {
 		return os.NewSyscallError(call, errno)
 	}
 	return fmt.Errorf("%s: %s", call, err)
 }
 
-// gonetError does the same for what gonet's connections return.
+// gonetError does the same for what gonet's connections return. io.EOF stays as
+// it is.
 func gonetError(call string, err error) error {
+	if err == nil || err == io.EOF {
+		return err
+	}
 	var op *net.OpError
 	if errors.As(err, &op) {
 		err = op.Err

@@ -30,36 +30,74 @@ var (
 	b6 = netip.MustParsePrefix("2001:db8::2/64")
 )
 
-// link is an endpoint under test control: it can drop what is sent, and records
-// what its multicast filter is told. It forwards the GSO side of what it wraps,
-// as every wrapper must.
+// link is an endpoint under test control. Like a network card, and unlike the
+// pipe below it, it sends from a goroutine of its own: a pipe runs the receiving
+// stack within the sender's call, and two stacks that close at the same time
+// would wait for each other's locks. It can drop what is sent, and records what
+// its multicast filter is told. It forwards the GSO side of what it wraps, as
+// every wrapper must.
 type link struct {
 	stack.LinkEndpoint
 	drop atomic.Pointer[func(*stack.PacketBuffer) bool]
+	wg   sync.WaitGroup
 
-	mu     sync.Mutex
-	groups map[tcpip.LinkAddress]int
-	calls  int
-	refuse error
+	mu       sync.Mutex
+	more     *sync.Cond
+	attached bool
+	queue    []*stack.PacketBuffer
+	groups   map[tcpip.LinkAddress]int
+	refuse   error
+}
+
+func (l *link) Attach(d stack.NetworkDispatcher) {
+	l.LinkEndpoint.Attach(d)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.attached = d != nil; l.attached {
+		l.wg.Go(l.send)
+	}
+	l.more.Broadcast()
+}
+
+func (l *link) Close() {
+	l.wg.Wait() // detached before
+	l.LinkEndpoint.Close()
 }
 
 func (l *link) WritePackets(pkts stack.PacketBufferList) (int, tcpip.Error) {
 	drop := l.drop.Load()
-	if drop == nil {
-		return l.LinkEndpoint.WritePackets(pkts)
-	}
-	var keep stack.PacketBufferList
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, p := range pkts.AsSlice() {
-		if !(*drop)(p) {
-			keep.PushBack(p)
+		if l.attached && len(l.queue) < 4096 && (drop == nil || !(*drop)(p)) {
+			l.queue = append(l.queue, p.IncRef())
 		}
 	}
-	if keep.Len() > 0 {
-		if _, err := l.LinkEndpoint.WritePackets(keep); err != nil {
-			return 0, err
-		}
-	}
+	l.more.Signal()
 	return pkts.Len(), nil
+}
+
+// send moves packets from the queue to the pipe. What is queued when the link
+// is detached still goes out.
+func (l *link) send() {
+	for {
+		l.mu.Lock()
+		for l.attached && len(l.queue) == 0 {
+			l.more.Wait()
+		}
+		batch := l.queue
+		l.queue = nil
+		l.mu.Unlock()
+		if batch == nil {
+			return
+		}
+		var pkts stack.PacketBufferList
+		for _, p := range batch {
+			pkts.PushBack(p)
+		}
+		_, _ = l.LinkEndpoint.WritePackets(pkts)
+		pkts.Reset()
+	}
 }
 
 func (l *link) setDrop(f func(*stack.PacketBuffer) bool) { l.drop.Store(&f) }
@@ -81,7 +119,6 @@ func (l *link) SupportedGSO() stack.SupportedGSO {
 func (l *link) JoinGroup(a tcpip.LinkAddress) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.calls++
 	if l.refuse != nil {
 		return l.refuse
 	}
@@ -92,7 +129,6 @@ func (l *link) JoinGroup(a tcpip.LinkAddress) error {
 func (l *link) LeaveGroup(a tcpip.LinkAddress) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.calls++
 	if l.refuse != nil {
 		return l.refuse
 	}
@@ -123,7 +159,9 @@ func (l *link) joined() map[string]int {
 func newLinks() (a, b *link) {
 	pa, pb := pipe.New(macA, macB, 1514)
 	wrap := func(p *pipe.Endpoint) *link {
-		return &link{LinkEndpoint: ethernet.New(p), groups: make(map[tcpip.LinkAddress]int)}
+		l := &link{LinkEndpoint: ethernet.New(p), groups: make(map[tcpip.LinkAddress]int)}
+		l.more = sync.NewCond(&l.mu)
+		return l
 	}
 	return wrap(pa), wrap(pb)
 }
