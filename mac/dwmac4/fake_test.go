@@ -69,6 +69,13 @@ func (f *fakeRegs) Write32(off, v uint32) {
 	f.regs[off] = v&^f.readonly[off] | f.regs[off]&f.readonly[off]
 }
 
+// raise sets bits of a register as the device does.
+func (f *fakeRegs) raise(off, bits uint32) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.regs[off] |= bits
+}
+
 // last is the last value written to off; ok is false when there was none.
 func (f *fakeRegs) last(off uint32) (v uint32, ok bool) {
 	for _, a := range f.writes {

@@ -1,0 +1,535 @@
+package dwmac4
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/gmac4"
+)
+
+func TestNewRefuses(t *testing.T) {
+	for version, want := range map[uint32]error{0: mac.ErrNoDevice, 0xFFFFFFFF: mac.ErrNoDevice, 0x1037: mac.ErrUnsupported, 0x2076: mac.ErrUnsupported} {
+		regs := newRegs(version)
+		_, err := New(&fakeBus{regs: regs})
+		require.ErrorIs(t, err, want, "%#x", version)
+		require.ErrorContains(t, err, "fake0")
+		require.Empty(t, regs.writes)
+		require.Equal(t, map[uint32]int{gmac4.MACVersion: 1}, regs.reads, "nothing else is touched")
+	}
+	gone := errors.New("gone")
+	_, err := New(&fakeBus{err: gone})
+	require.ErrorIs(t, err, gone)
+}
+
+func TestInfo(t *testing.T) {
+	regs := newRegs(0x3052)
+	i := newCore(t, regs).Info()
+	require.Equal(t, mac.Info{
+		Core: "dwmac4", Version: "5.20", Address: mac.HardwareAddr{0, 2, 3, 4, 5, 6},
+		RXQueues: 1, TXQueues: 1, RXChecksum: true, TXChecksum: true, TSO: true,
+		PerfectFilters: 3, HashBins: 64, AddressBits: 40, MaxMTU: 9000, RXFIFO: 16384, TXFIFO: 16384, Watchdog: true,
+		Ring: mac.RingLimits{DescriptorSize: 16, Align: 16, MinSlots: 4, MaxSlots: 1024, Reserve: 1,
+			BufferAlign: 16, MaxBuffer: 16368, MaxPiece: 16368, ContextSlots: 2, TotalLength: true},
+	}, i)
+
+	// A core that has nothing, and whose FIFO fields say nothing.
+	regs = newRegs(0x1040)
+	regs.regs[gmac4.MACFeature0], regs.regs[gmac4.MACFeature1], regs.regs[gmac4.MACFeature2] = gmac4.Feat0MII, 0, 0
+	c := newCore(t, regs)
+	i = c.Info()
+	require.Equal(t, []int{1, 1, 0, 0, 32, 1500, 0, 0}, []int{i.RXQueues, i.TXQueues, i.PerfectFilters, i.HashBins, i.AddressBits, i.MaxMTU, i.RXFIFO, i.TXFIFO})
+	require.False(t, i.RXChecksum || i.TXChecksum || i.TSO)
+	require.Zero(t, i.Ring.ContextSlots)
+	require.Nil(t, c.MDIO())
+
+	// Everything at its largest.
+	regs = newRegs(0x1053)
+	regs.regs[gmac4.MACFeature0] = 0xFFFFFFFF
+	regs.regs[gmac4.MACFeature1] = gmac4.Put(gmac4.Feat1RxFIFO, 11) | gmac4.Put(gmac4.Feat1TxFIFO, 10) | 2<<14 | gmac4.Feat1Hash
+	regs.regs[gmac4.MACFeature2] = gmac4.Put(gmac4.Feat2RxQ, 7) | gmac4.Put(gmac4.Feat2TxQ, 3) | gmac4.Put(gmac4.Feat2RxCh, 3) | gmac4.Put(gmac4.Feat2TxCh, 7)
+	i = newCore(t, regs).Info()
+	require.Equal(t, []int{4, 4, 127, 256, 48}, []int{i.RXQueues, i.TXQueues, i.PerfectFilters, i.HashBins, i.AddressBits})
+}
+
+func TestConfigure(t *testing.T) {
+	regs := newRegs(0x1051)
+	c := newCore(t, regs)
+	require.NoError(t, c.Configure(testSetup()))
+	for off, want := range map[uint32]uint32{
+		gmac4.DMAMode:                            0,
+		gmac4.DMASysBus:                          0x0202180E, // OSR 2/2, AAL, EAME, bursts of 16, 8, 4
+		gmac4.ChanBase(0) + gmac4.ChanControl:    1 << 16,
+		gmac4.ChanBase(0) + gmac4.ChanTxControl:  8<<16 | 1<<12 | 1<<4,
+		gmac4.ChanBase(0) + gmac4.ChanRxControl:  8<<16 | 2048<<1,
+		gmac4.QueueBase(0) + gmac4.TxQOpMode:     63<<16 | 2<<2 | 1<<1,
+		gmac4.QueueBase(0) + gmac4.RxQOpMode:     63<<20 | 7<<14 | 4<<8 | 1<<7 | 1<<6 | 1<<5,
+		gmac4.MACRxQCtrl0:                        2,
+		gmac4.MTLRxQDMAMap0:                      0,
+		gmac4.MACConfig:                          1<<27 | 1<<23 | 1<<18 | 1<<15 | 1<<14 | 1<<13 | 1<<9,
+		gmac4.MACExtConfig:                       1526,
+		gmac4.MAC1usTic:                          124,
+		gmac4.MACVLANTag:                         0, // B051: never stripped
+		gmac4.MACVLANIncl:                        0,
+		gmac4.MACIntEnable:                       0,
+		gmac4.MMCRxIntMask:                       0xFFFFFFFF,
+		gmac4.MMCTxIntMask:                       0xFFFFFFFF,
+		gmac4.MMCIPCIntMask:                      0xFFFFFFFF,
+		gmac4.MMCControl:                         5, // reset, reset on read
+		gmac4.AddrHigh(0):                        0x80000100,
+		gmac4.AddrLow(0):                         0x00000002,
+		gmac4.ChanBase(0) + gmac4.ChanRxWatchdog: 0,
+	} {
+		v, ok := regs.last(off)
+		require.True(t, ok, gmac4.RegName(off))
+		require.Equal(t, want, v, "%s: %#x", gmac4.RegName(off), v)
+	}
+	for _, w := range regs.writes {
+		require.Zero(t, w.off == gmac4.MACConfig && w.v&3 != 0, "transmitter and receiver stay off")
+	}
+}
+
+func TestConfigureMultiQueue(t *testing.T) {
+	regs := newRegs(0x1051)
+	regs.regs[gmac4.MACFeature2] = 4 | 4<<6 | 4<<12 | 4<<18
+	c := newCore(t, regs)
+	s := testSetup()
+	s.RXQueues, s.TXQueues = 5, 3
+	require.NoError(t, c.Configure(s))
+	for off, want := range map[uint32]uint32{
+		gmac4.MTLRxQDMAMap0:                   0x03020100,
+		gmac4.MTLRxQDMAMap1:                   0x00000004,
+		gmac4.MACRxQCtrl0:                     0x2AA,
+		gmac4.MACRxQCtrl1:                     1 << 20,
+		gmac4.QueueBase(2) + gmac4.TxQOpMode:  20<<16 | 2<<2 | 1<<1, // 16 KiB / 3
+		gmac4.QueueBase(4) + gmac4.RxQOpMode:  11<<20 | 1<<6 | 1<<5, // 16 KiB / 5: no flow control
+		gmac4.ChanBase(4) + gmac4.ChanControl: 1 << 16,
+	} {
+		v, ok := regs.last(off)
+		require.True(t, ok, gmac4.RegName(off))
+		require.Equal(t, want, v, "%s: %#x", gmac4.RegName(off), v)
+	}
+	lo, _ := regs.last(gmac4.MACRxQCtrl2)
+	hi, _ := regs.last(gmac4.MACRxQCtrl3)
+	var all uint32
+	for q := range 8 {
+		prio := (uint64(hi)<<32 | uint64(lo)) >> (8 * q) & 0xFF
+		require.Zero(t, all&uint32(prio), "a priority belongs to one queue")
+		all |= uint32(prio)
+	}
+	require.Equal(t, uint32(0xFF), all)
+}
+
+func TestConfigureRefuses(t *testing.T) {
+	regs := newRegs(0x1051)
+	regs.regs[gmac4.MACFeature1] = 4 | 4<<6 // 2 KiB both ways
+	regs.regs[gmac4.MACFeature0] &^= gmac4.Feat0RxCOE
+	c := newCore(t, regs)
+	for name, change := range map[string]func(*mac.Setup){
+		"queues":      func(s *mac.Setup) { s.RXQueues = 2 },
+		"no queue":    func(s *mac.Setup) { s.TXQueues = 0 },
+		"MTU":         func(s *mac.Setup) { s.MTU = 1851 },
+		"small MTU":   func(s *mac.Setup) { s.MTU = 67 },
+		"zero MTU":    func(s *mac.Setup) { s.MTU = 0 },
+		"buffer size": func(s *mac.Setup) { s.BufferSize = 1500 },
+		"checksum":    func(s *mac.Setup) { s.RXChecksum = true },
+	} {
+		s := testSetup()
+		s.RXChecksum = false
+		change(&s)
+		err := c.Configure(s)
+		require.Error(t, err, name)
+		require.True(t, errors.Is(err, mac.ErrConfig) || errors.Is(err, mac.ErrUnsupported), name)
+		require.Empty(t, regs.writes, "%s: refused before any write", name)
+	}
+
+	regs = newRegs(0x1051)
+	regs.readonly[gmac4.MACConfig] = gmac4.ConfigIPC
+	require.ErrorIs(t, newCore(t, regs).Configure(testSetup()), mac.ErrUnsupported, "engine that does not switch on")
+}
+
+func TestConfigureUnknownFIFO(t *testing.T) {
+	regs := newRegs(0x1040)
+	regs.regs[gmac4.MACFeature1] = 0
+	regs.regs[gmac4.QueueBase(0)+gmac4.TxQOpMode] = 7 << 16
+	regs.regs[gmac4.QueueBase(0)+gmac4.RxQOpMode] = 31 << 20
+	c := newCore(t, regs)
+	require.NoError(t, c.Configure(testSetup()), "MTU 1500 always works")
+	v, _ := regs.last(gmac4.QueueBase(0) + gmac4.TxQOpMode)
+	require.Equal(t, uint32(7<<16|2<<2|1<<1), v, "size left as it was")
+	v, _ = regs.last(gmac4.QueueBase(0) + gmac4.RxQOpMode)
+	require.Equal(t, uint32(31<<20|1<<6|1<<5), v)
+	v, _ = regs.last(gmac4.DMASysBus)
+	require.Zero(t, v&gmac4.SysBusEAME, "a 32-bit core")
+	require.ErrorIs(t, c.SetMTU(1501), mac.ErrConfig)
+}
+
+func TestSetMTU(t *testing.T) {
+	regs := newRegs(0x1051)
+	regs.regs[gmac4.MACFeature1] = 7 | 5<<6 // 4 KiB for transmit
+	c := newCore(t, regs)
+	require.NoError(t, c.Configure(testSetup()))
+	require.NoError(t, c.SetMTU(3002))
+	v, _ := regs.last(gmac4.MACConfig)
+	require.NotZero(t, v&gmac4.ConfigJE)
+	v, _ = regs.last(gmac4.MACExtConfig)
+	require.Equal(t, uint32(3028), v)
+	err := c.SetMTU(3003)
+	require.ErrorIs(t, err, mac.ErrConfig, "frame and burst of 64 beats do not fit 4 KiB")
+	require.ErrorContains(t, err, "open the device with it")
+	v, _ = regs.last(gmac4.MACExtConfig)
+	require.Equal(t, uint32(3028), v, "refused before any write")
+	require.NoError(t, c.SetMTU(1500))
+	v, _ = regs.last(gmac4.MACConfig)
+	require.Zero(t, v&gmac4.ConfigJE)
+
+	s := testSetup()
+	s.MTU = 3003
+	require.NoError(t, c.Configure(s), "a shorter burst makes room")
+	v, _ = regs.last(gmac4.ChanBase(0) + gmac4.ChanTxControl)
+	require.Equal(t, uint32(4), gmac4.Get(gmac4.TxControlPBL, v))
+}
+
+func TestResetBounds(t *testing.T) {
+	regs := newRegs(0x1051)
+	regs.resetReads = 100
+	require.NoError(t, newCore(t, regs).Reset(context.Background()))
+
+	regs.resetReads = 1 << 30
+	err := newCore(t, &fakeRegs{regs: regs.regs, reads: map[uint32]int{}, resetReads: 1 << 30}).Reset(context.Background())
+	require.ErrorIs(t, err, mac.ErrReset)
+	require.ErrorContains(t, err, "no receive clock from the PHY?")
+
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	err = newCore(t, &fakeRegs{regs: regs.regs, reads: map[uint32]int{}, resetReads: 1 << 30}).Reset(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, err, mac.ErrReset)
+}
+
+// TestResetAfterCrash: a core left running is stopped before it is reset.
+func TestResetAfterCrash(t *testing.T) {
+	regs := newRegs(0x1051)
+	base := gmac4.ChanBase(0)
+	regs.regs[base+gmac4.ChanTxControl] = gmac4.TxControlST | 8<<16
+	regs.regs[base+gmac4.ChanRxControl] = gmac4.RxControlSR | 0xC00
+	regs.regs[base+gmac4.ChanIntEnable] = 0xD0C1
+	regs.regs[base+gmac4.ChanStatus] = 0x8040
+	regs.regs[gmac4.MACConfig] = 3 | 1<<13
+	c := newCore(t, regs)
+	require.NoError(t, c.Reset(context.Background()))
+	require.Equal(t, access{gmac4.DMAMode, gmac4.DMAModeSWR}, regs.writes[len(regs.writes)-1])
+	for off, want := range map[uint32]uint32{
+		base + gmac4.ChanTxControl: 8 << 16,
+		base + gmac4.ChanRxControl: 1<<31 | 0xC00,
+		base + gmac4.ChanIntEnable: 0,
+		base + gmac4.ChanStatus:    0,
+		gmac4.MACConfig:            1 << 13,
+	} {
+		require.Equal(t, want, regs.regs[off], gmac4.RegName(off))
+	}
+}
+
+// started is a core with rings, running.
+func started(t *testing.T, regs *fakeRegs) *Core {
+	t.Helper()
+	c := newCore(t, regs)
+	_, err := c.NewRX(0, newMemory(8), 8, 2048)
+	require.NoError(t, err)
+	_, err = c.NewTX(0, newMemory(8), 8)
+	require.NoError(t, err)
+	require.NoError(t, c.Configure(testSetup()))
+	require.NoError(t, c.Start())
+	return c
+}
+
+func TestStopNotIdle(t *testing.T) {
+	regs := newRegs(0x1051)
+	c := started(t, regs)
+	regs.regs[gmac4.DMADebug0] = 0x3000
+	err := c.Stop()
+	require.ErrorIs(t, err, mac.ErrNotIdle)
+	require.ErrorContains(t, err, "transmit state 3")
+	regs.regs[gmac4.DMADebug0] = 0
+	require.NoError(t, c.Stop())
+}
+
+func TestStartNeedsRings(t *testing.T) {
+	c := newCore(t, newRegs(0x1051))
+	require.NoError(t, c.Configure(testSetup()))
+	require.ErrorIs(t, c.Start(), mac.ErrConfig)
+}
+
+func TestLinkConfig(t *testing.T) {
+	for _, c := range []struct {
+		speed   int
+		full    bool
+		ps, fes uint32
+	}{
+		{10, false, 1, 0}, {100, true, 1, 1}, {1000, true, 0, 0}, {2500, true, 0, 1},
+	} {
+		v, ok := linkConfig(mac.Link{Speed: c.speed, FullDuplex: c.full})
+		require.True(t, ok)
+		dm := uint32(0)
+		if c.full {
+			dm = 1
+		}
+		require.Equal(t, c.ps<<15|c.fes<<14|dm<<13, v, "%d", c.speed)
+	}
+	_, ok := linkConfig(mac.Link{Speed: 40})
+	require.False(t, ok)
+}
+
+// TestSetLink: speed and duplex change only with TE and RE off (B052), and half
+// duplex has no pause (B054).
+func TestSetLink(t *testing.T) {
+	regs := newRegs(0x1051)
+	c := started(t, regs)
+	require.Zero(t, regs.regs[gmac4.MACConfig]&3, "no link yet")
+	links := []mac.Link{
+		{Up: true, Speed: 1000, FullDuplex: true, RXPause: true, TXPause: true},
+		{},
+		{Up: true, Speed: 100, FullDuplex: true, TXPause: true},
+		{Up: true, Speed: 10, RXPause: true, TXPause: true},
+		{Up: true, Speed: 1000, FullDuplex: true},
+	}
+	for _, l := range links {
+		before := regs.regs[gmac4.MACConfig]
+		regs.writes = nil
+		require.NoError(t, c.SetLink(l))
+		for _, w := range regs.writes {
+			if w.off != gmac4.MACConfig {
+				continue
+			}
+			if (w.v^before)&speedBits != 0 {
+				require.Zero(t, (w.v|before)&3, "%v: speed changed while running", l)
+			}
+			before = w.v
+		}
+		if !l.Up {
+			require.Zero(t, before&3)
+			continue
+		}
+		require.Equal(t, uint32(3), before&3)
+		want, _ := linkConfig(l)
+		require.Equal(t, want, before&speedBits)
+		rx, tx := regs.regs[gmac4.MACRxFlow], regs.regs[gmac4.TxFlow(0)]
+		require.Equal(t, l.RXPause && l.FullDuplex, rx != 0, "%v", l)
+		require.Equal(t, l.TXPause && l.FullDuplex, tx == 0xFFFF0002, "%v", l)
+	}
+	require.ErrorIs(t, c.SetLink(mac.Link{Up: true, Speed: 40, FullDuplex: true}), mac.ErrConfig)
+	c.limits.gmii, c.limits.hd = false, false
+	require.ErrorIs(t, c.SetLink(mac.Link{Up: true, Speed: 1000, FullDuplex: true}), mac.ErrUnsupported)
+	require.ErrorIs(t, c.SetLink(mac.Link{Up: true, Speed: 100}), mac.ErrUnsupported)
+}
+
+func TestInBandLink(t *testing.T) {
+	regs := newRegs(0x1051)
+	c := newCore(t, regs)
+	for v, want := range map[uint32]mac.Link{
+		0:                     {},
+		1<<19 | 1<<17 | 1<<16: {Up: true, Speed: 100, FullDuplex: true},
+		1<<19 | 2<<17 | 1<<16: {Up: true, Speed: 1000, FullDuplex: true},
+		1<<19 | 0<<17:         {Up: true, Speed: 10},
+		1<<19 | 3<<17 | 1<<16: {}, // reserved speed
+		2<<17 | 1<<16:         {},
+		0xFFFFFFFF:            {},
+	} {
+		regs.regs[gmac4.MACPHYIF] = v
+		l, ok := c.Link()
+		require.True(t, ok)
+		require.Equal(t, want, l, "%#x", v)
+	}
+	c.limits.phy = gmac4.ActPHYRMII
+	_, ok := c.Link()
+	require.False(t, ok)
+}
+
+func TestMDIO(t *testing.T) {
+	regs := newRegs(0x1051)
+	m := newCore(t, regs).MDIO()
+	regs.regs[gmac4.MACMDIOData] = 0xABCD
+	regs.readonly[gmac4.MACMDIOData] = 0xFFFF
+	v, err := m.Read(5, 2)
+	require.NoError(t, err)
+	require.Equal(t, uint16(0xABCD), v)
+	require.NoError(t, m.Write(31, 4, 0x01E1))
+	_, err = m.Read45(1, 7, 0x8001)
+	require.NoError(t, err)
+	require.NoError(t, m.Write45(1, 3, 0x1234, 0x5678))
+	const busy, cr = 1, 1 << 8 // 125 MHz: /62
+	require.Equal(t, []access{
+		{0x204, 0}, {0x200, 5<<21 | 2<<16 | cr | 3<<2 | busy},
+		{0x204, 0x01E1}, {0x200, 31<<21 | 4<<16 | cr | 1<<2 | busy},
+		{0x204, 0x80010000}, {0x200, 1<<21 | 7<<16 | cr | 3<<2 | 2 | busy},
+		{0x204, 0x12345678}, {0x200, 1<<21 | 3<<16 | cr | 1<<2 | 2 | busy},
+	}, regs.writes)
+	_, err = m.Read(32, 0)
+	require.ErrorIs(t, err, mac.ErrConfig)
+	require.ErrorIs(t, m.Write(0, -1, 0), mac.ErrConfig)
+
+	regs.regs[gmac4.MACMDIOAddr] = gmac4.MDIOGB
+	_, err = m.Read(1, 1)
+	require.ErrorContains(t, err, "still busy")
+
+	c, err := New(&fakeBus{regs: newRegs(0x1051), hz: 1e9})
+	require.NoError(t, err)
+	_, err = c.MDIO().Read(1, 1)
+	require.ErrorIs(t, err, mac.ErrUnsupported, "no divider is slow enough")
+}
+
+func TestCounters(t *testing.T) {
+	regs := newRegs(0x1051)
+	c := newCore(t, regs)
+	var k mac.Counters
+	regs.regs[gmac4.MMCRxCRC] = 99
+	c.Counters(&k)
+	require.Zero(t, k, "what was counted before Configure is not ours")
+	require.NoError(t, c.Configure(testSetup()))
+	regs.regs[gmac4.MMCRxCRC] = 0xFFFFFFFF
+	regs.regs[gmac4.MMCTxSingle], regs.regs[gmac4.MMCTxMulti] = 2, 3
+	regs.regs[gmac4.QueueBase(0)+gmac4.RxQMissed] = 7<<16 | 5
+	c.Counters(&k)
+	c.Counters(&k) // the fake does not clear on read
+	require.Equal(t, uint64(2*0xFFFFFFFF), k.RXCRC, "64 bits")
+	require.Equal(t, uint64(10), k.TXCollisions)
+	require.Equal(t, uint64(14), k.RXMissed)
+	require.Zero(t, k.RXOverflow, "the MMC counts those")
+
+	require.NoError(t, c.Reset(context.Background()))
+	var after mac.Counters
+	c.Counters(&after)
+	require.Equal(t, uint64(5), after.TXCollisions, "a reset keeps what was not fetched")
+
+	regs = newRegs(0x1051)
+	regs.regs[gmac4.MACFeature0] &^= gmac4.Feat0MMC
+	c = newCore(t, regs)
+	require.NoError(t, c.Configure(testSetup()))
+	regs.regs[gmac4.MMCRxCRC] = 99
+	regs.regs[gmac4.QueueBase(0)+gmac4.RxQMissed] = 7<<16 | 5
+	k = mac.Counters{}
+	c.Counters(&k)
+	require.Equal(t, mac.Counters{RXMissed: 7, RXOverflow: 5}, k, "without an MMC")
+	_, ok := regs.last(gmac4.MMCControl)
+	require.False(t, ok)
+}
+
+func TestInterruptEnable(t *testing.T) {
+	for version, want := range map[uint32]uint32{0x40: 0x19182&^0x80 | 0x40 | 0x80, 0x41: 0xD1C2, 0x52: 0xD1C2} {
+		regs := newRegs(version)
+		started(t, regs)
+		require.Equal(t, want, regs.regs[gmac4.ChanBase(0)+gmac4.ChanIntEnable], "version %#x", version)
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	const enable = 0xD1C2
+	en, st := gmac4.ChanBase(0)+gmac4.ChanIntEnable, gmac4.ChanBase(0)+gmac4.ChanStatus
+	for _, c := range []struct {
+		name    string
+		status  uint32
+		want    mac.Events
+		enable  uint32 // afterwards
+		status2 uint32
+	}{
+		{"receive", 0x8040, mac.Events{RX: 1}, enable &^ 0xC0, 0},
+		{"starved", 0x4080, mac.Events{RX: 1, Starved: 1}, enable &^ 0xC0, 0},
+		{"transmit masked: left latched", 0x0001, mac.Events{}, enable, 1},
+		{"transmit unavailable: not enabled, left", 0x8044, mac.Events{RX: 1}, enable &^ 0xC0, 4},
+		{"bus error", 0x5000, mac.Events{Fatal: 1}, enable &^ 0x1000, 0},
+		{"receive stopped", 0x4100, mac.Events{Fatal: 1}, enable &^ 0x100, 0},
+		{"transmit stopped with receive", 0xC042, mac.Events{RX: 1, TXStopped: 1}, enable &^ 0xC2, 0},
+		{"all", 0xFFFF, mac.Events{RX: 1, Starved: 1, Fatal: 1, TXStopped: 1}, 0xC000, 0x2E3D},
+	} {
+		regs := newRegs(0x1051)
+		core := started(t, regs)
+		regs.regs[gmac4.DMAIntStatus] = 1
+		regs.regs[st] = c.status
+		require.Equal(t, c.want, core.Interrupt(), c.name)
+		require.Equal(t, c.enable, regs.regs[en], c.name)
+		require.Equal(t, c.status2, regs.regs[st], c.name)
+	}
+
+	regs := newRegs(0x1051)
+	core := started(t, regs)
+	regs.writes = nil
+	require.Equal(t, mac.Events{}, core.Interrupt(), "nothing pending")
+	require.Empty(t, regs.writes)
+	core.UnmaskTX(0)
+	require.Equal(t, uint32(enable|1), regs.regs[en])
+	regs.regs[gmac4.DMAIntStatus], regs.regs[st] = 1, 0x8041
+	require.Equal(t, mac.Events{RX: 1, TX: 1}, core.Interrupt())
+	require.Equal(t, uint32(enable&^0xC0), regs.regs[en])
+	core.Unmask(0)
+	require.Equal(t, uint32(enable), regs.regs[en])
+	regs.regs[st] = 0x81C5
+	core.Ack(0)
+	require.Equal(t, uint32(0x8105), regs.regs[st], "only receive causes")
+
+	require.NoError(t, core.Stop())
+	core.Unmask(0)
+	core.UnmaskTX(0)
+	require.Zero(t, regs.regs[en], "a late unmask does nothing after Stop")
+
+	regs.regs[gmac4.DMAIntStatus] = 0xFFFFFFFF
+	require.Equal(t, mac.Events{Fatal: 1}, core.Interrupt(), "the device has gone")
+}
+
+func TestInterruptMAC(t *testing.T) {
+	regs := newRegs(0x1051)
+	core := started(t, regs)
+	require.Equal(t, uint32(7), regs.regs[gmac4.MACIntEnable])
+	regs.regs[gmac4.DMAIntStatus] = gmac4.DMAIntMAC | gmac4.DMAIntMTL
+	regs.regs[gmac4.MACIntStatus] = 0xFFFFFFFF
+	regs.regs[gmac4.MTLIntStatus] = 1
+	regs.regs[gmac4.QueueBase(0)+gmac4.QInt] = 0x01010101
+	regs.reads = map[uint32]int{}
+	ev := core.Interrupt()
+	require.True(t, ev.Link)
+	require.Equal(t, ^uint32(0x7F3F), ev.Unknown)
+	for _, off := range []uint32{gmac4.MACPHYIF, gmac4.MACANStatus, gmac4.MACPMT, gmac4.MACLPI, gmac4.MACTSStatus, gmac4.MACRxTxStatus} {
+		require.Equal(t, 1, regs.reads[off], "%s clears its cause", gmac4.RegName(off))
+	}
+	v, _ := regs.last(gmac4.MACIntEnable)
+	require.Equal(t, uint32(7), v)
+	v, _ = regs.last(gmac4.QueueBase(0) + gmac4.QInt)
+	require.Equal(t, uint32(0x00010001), v, "write 1 to clear, enables off")
+	require.Zero(t, core.Interrupt().Unknown, "reported once")
+
+	regs = newRegs(0x1051)
+	regs.regs[gmac4.MACFeature0] &^= gmac4.Feat0ActPHY // GMII: no in-band status
+	started(t, regs)
+	require.Zero(t, regs.regs[gmac4.MACIntEnable])
+}
+
+// TestUnmaskRace: masking and unmasking from three goroutines never loses a bit:
+// the register ends as the copy says.
+func TestUnmaskRace(t *testing.T) {
+	regs := newRegs(0x1051)
+	core := started(t, regs)
+	regs.regs[gmac4.DMAIntStatus] = 1
+	var wg sync.WaitGroup
+	for _, f := range []func(){
+		func() { core.Interrupt() },
+		func() { core.Ack(0); core.Unmask(0) },
+		func() { core.UnmaskTX(0) },
+		func() { regs.raise(gmac4.ChanBase(0)+gmac4.ChanStatus, 0x8041) },
+	} {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range 2000 {
+				f()
+			}
+		}()
+	}
+	wg.Wait()
+	core.Interrupt() // what is still pending
+	core.Unmask(0)
+	core.UnmaskTX(0)
+	require.Equal(t, uint32(0xD1C3), regs.regs[gmac4.ChanBase(0)+gmac4.ChanIntEnable])
+}
