@@ -395,6 +395,9 @@ func (d *Device) free() error {
 	for _, q := range d.queues {
 		if q.Pool != nil {
 			errs = append(errs, q.Pool.Close(ctx))
+			if q.RX != nil {
+				q.Publish() // pages came home while Close waited
+			}
 		}
 	}
 	for _, m := range d.memory {
