@@ -117,7 +117,7 @@ type RXStats struct {
 }
 
 // Dropped is the number of frames dropped for any reason.
-func (s *RXStats) Dropped() uint64 {
+func (s RXStats) Dropped() uint64 {
 	return s.Abandoned + s.CRC + s.Length + s.Overflow + s.Framing + s.Receive + s.BadLength + s.TooLong + s.MissingFirst + s.MissingLast
 }
 
