@@ -45,6 +45,7 @@ type Host struct {
 	closing  sync.Once
 	work     sync.WaitGroup // goroutines of this package
 	closed   atomic.Bool    // written under mu
+	bestDNS  atomic.Int32   // index of the server that answered last
 
 	// mu guards what follows. Nothing of the stack is called under it.
 	mu        sync.Mutex
@@ -141,11 +142,6 @@ func (h *Host) setup() error {
 	for _, p := range o.Addresses {
 		if err := h.AddAddress(p); err != nil {
 			return err
-		}
-	}
-	for _, d := range o.DNS {
-		if !d.IsValid() || d.IsUnspecified() {
-			return fmt.Errorf("netstack: DNS server %s: not an address that can be asked", d)
 		}
 	}
 	return h.SetGateways(o.Gateways...)

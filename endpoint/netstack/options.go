@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"time"
 
 	"gvisor.dev/gvisor/pkg/tcpip"
@@ -126,6 +127,13 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	if c.TXQueue < 0 {
 		return c, fmt.Errorf("netstack: TXQueue %d: need 0 or a length in packets", c.TXQueue)
+	}
+	c.DNS = slices.Clone(c.DNS)
+	for i, d := range c.DNS {
+		if !d.IsValid() || d.IsUnspecified() {
+			return c, fmt.Errorf("netstack: DNS server %s: not an address that can be asked", d)
+		}
+		c.DNS[i] = d.Unmap().WithZone("")
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

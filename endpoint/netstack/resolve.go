@@ -3,6 +3,7 @@ package netstack
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"slices"
@@ -63,13 +64,19 @@ func (h *Host) lookupAll(ctx context.Context, host string) ([]netip.Addr, error)
 	defer cancel(nil)
 	defer context.AfterFunc(h.ctx, func() { cancel(net.ErrClosed) })()
 	addrs, err := h.Resolver().LookupNetIP(ctx, "ip", host)
-	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			return nil, cause
-		}
-		return nil, err
+	if err == nil {
+		return addrs, nil
 	}
-	return addrs, nil
+	if h.closed.Load() {
+		return nil, net.ErrClosed
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, cause
+	}
+	if dns := new(net.DNSError); errors.As(err, &dns) {
+		dns.Server = fmt.Sprint(h.opts.DNS) // not the operating system's
+	}
+	return nil, err
 }
 
 // preferredFamily is IPv6 when the host has a global IPv6 address, else IPv4.
@@ -104,11 +111,17 @@ func (h *Host) dialDNS(ctx context.Context, network, _ string) (net.Conn, error)
 		if err != nil {
 			return nil, err
 		}
-		return &dnsConn{UDPConn: pc.(*UDPConn), servers: h.opts.DNS}, nil
+		return &dnsConn{UDPConn: pc.(*UDPConn)}, nil
+	}
+	// TCP is for answers that were too long: the server that sent the last good
+	// one comes first.
+	servers := slices.Clone(h.opts.DNS)
+	if best := int(h.bestDNS.Load()); best > 0 {
+		servers[0], servers[best] = servers[best], servers[0]
 	}
 	var errs []error
-	for i, server := range h.opts.DNS {
-		conn, err := h.dialTCP(ctx, "tcp", netip.AddrPortFrom(server.Unmap(), dnsPort), len(h.opts.DNS)-i)
+	for i, server := range servers {
+		conn, err := h.dialTCP(ctx, "tcp", netip.AddrPortFrom(server, dnsPort), len(servers)-i)
 		if err == nil {
 			return conn, nil
 		}
@@ -121,9 +134,8 @@ func (h *Host) dialDNS(ctx context.Context, network, _ string) (net.Conn, error)
 // dead server costs nothing. The resolver uses one for one query.
 type dnsConn struct {
 	*UDPConn
-	servers []netip.Addr
-	id      [2]byte
-	asked   int
+	id    [2]byte
+	asked int
 }
 
 // Write sends a query to every server.
@@ -133,7 +145,7 @@ func (c *dnsConn) Write(b []byte) (int, error) {
 	}
 	c.id, c.asked = [2]byte(b), 0
 	var errs []error
-	for _, s := range c.servers {
+	for _, s := range c.host.opts.DNS {
 		if _, err := c.WriteToUDPAddrPort(b, netip.AddrPortFrom(s, dnsPort)); err != nil {
 			errs = append(errs, err)
 			continue
@@ -155,15 +167,19 @@ func (c *dnsConn) Read(b []byte) (int, error) {
 		if err != nil {
 			return n, err
 		}
-		if n < 12 || from.Port() != dnsPort || [2]byte(b) != c.id || !slices.ContainsFunc(c.servers, func(s netip.Addr) bool {
-			return s.Unmap().WithZone("") == from.Addr()
-		}) {
+		if n < 12 || [2]byte(b) != c.id || from.Port() != dnsPort {
+			continue
+		}
+		server := slices.Index(c.host.opts.DNS, from.Addr())
+		if server < 0 {
 			continue
 		}
 		if rcode := b[3] & 15; rcode == servFail || rcode == refused {
 			if c.asked--; c.asked > 0 {
 				continue
 			}
+		} else {
+			c.host.bestDNS.Store(int32(server))
 		}
 		return n, nil
 	}

@@ -155,6 +155,7 @@ func TestResolveFailing(t *testing.T) {
 	var dnsErr *net.DNSError
 	require.ErrorAs(t, err, &dnsErr)
 	require.False(t, dnsErr.IsTimeout)
+	require.EqualError(t, err, "dial tcp: lookup both.test. on [10.0.0.2]: server misbehaving")
 }
 
 // The second address of a name is tried when the first fails.
