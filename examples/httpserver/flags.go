@@ -1,0 +1,285 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/barewire/barewire/pagepool"
+	"github.com/barewire/barewire/ring"
+)
+
+// options are the command line.
+type options struct {
+	addr      netip.AddrPort // the address is not valid for all of the stack's
+	tap       string
+	ips       []netip.Prefix
+	gateways  []netip.Addr
+	pcap      string
+	mtu       int
+	queues    int
+	copyBreak int // as mac.Config has it
+	coalesce  ring.Coalesce
+	verbose   bool
+}
+
+// The least MTU is IPv6's (RFC 8200 section 5).
+const (
+	minMTU    = 1280
+	maxMTU    = 9000
+	maxQueues = 8
+)
+
+// errHelp means that -h was given.
+var errHelp = flag.ErrHelp
+
+// newFlags makes the flag set. The text of each ends with an example.
+func newFlags(o *options) *flag.FlagSet {
+	f := flag.NewFlagSet("httpserver", flag.ContinueOnError)
+	f.SetOutput(io.Discard) // errors are the caller's to print
+	f.Usage = func() {}
+	number := func(p *int, name string, lo, hi int, text string) { f.Var(&intFlag{p, lo, hi}, name, text) }
+
+	*o = options{addr: netip.MustParseAddrPort("127.0.0.1:8080"), mtu: 1500, queues: 1, coalesce: ring.DefaultCoalesce()}
+	f.Var((*addrFlag)(&o.addr), "addr", "`HOST:PORT` of this machine to listen on; with -tap an address of the stack, by default port 8080 of all its addresses\n-addr 127.0.0.1:9000")
+	f.StringVar(&o.tap, "tap", "", "join the MAC to the TAP device `NAME`, made if there is none, instead of the user-mode network (Linux, as root or on your own device)\n-tap bw0")
+	f.Var((*prefixesFlag)(&o.ips), "ip", "`ADDRESS/BITS` of the stack; may be repeated, or be a list with commas; needs -tap\n-tap bw0 -ip 192.0.2.2/24,fd00:2::2/64")
+	f.Var((*gatewaysFlag)(&o.gateways), "gw", "default gateway `ADDRESS` of the stack, one for IPv4 and one for IPv6; needs -tap\n-tap bw0 -gw 192.0.2.1")
+	f.StringVar(&o.pcap, "pcap", "", "record all frames of the cable in `FILE`, for tcpdump and Wireshark\n-pcap http.pcap")
+	number(&o.mtu, "mtu", minMTU, maxMTU, "largest IP packet in `BYTES`\n-mtu 9000")
+	number(&o.queues, "queues", 1, maxQueues, "`NUMBER` of receive and of transmit queues\n-queues 2")
+	number(&o.coalesce.RXUsecs, "rx-usecs", 0, ring.MaxCoalesceUsecs, "`MICROSECONDS` that a received frame may wait for an interrupt; 0: no watchdog\n-rx-usecs 100")
+	number(&o.coalesce.RXFrames, "rx-frames", 0, ring.MaxCoalesceFrames, "interrupt with every `NUMBER`th received frame; 0: leave it to -rx-usecs\n-rx-frames 32")
+	number(&o.coalesce.TXUsecs, "tx-usecs", 0, ring.MaxCoalesceUsecs, "`MICROSECONDS` that a sender waits for space in a full ring; 0: it drops\n-tx-usecs 500")
+	number(&o.coalesce.TXFrames, "tx-frames", 0, ring.MaxCoalesceFrames, "mark every `NUMBER`th sent packet for completion; 0: a quarter of the ring\n-tx-frames 64")
+	f.Var((*copyBreakFlag)(&o.copyBreak), "copybreak", "copy received frames shorter than `BYTES`, lend the pages of others; or auto (measure), never (lend all), always (copy all)\n-copybreak 256")
+	f.BoolVar(&o.verbose, "v", false, "log to standard error what happens\n-v")
+	return f
+}
+
+// parseFlags reads the command line. The error says in one line what is allowed.
+func parseFlags(args []string) (*options, error) {
+	var o options
+	f := newFlags(&o)
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, errHelp) {
+			return nil, errHelp
+		}
+		return nil, fmt.Errorf("%w; see -h", err)
+	}
+	if f.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q: there are flags only; see -h", f.Arg(0))
+	}
+	given := make(map[string]bool)
+	f.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for _, name := range []string{"tap", "pcap"} {
+		if given[name] && f.Lookup(name).Value.String() == "" {
+			return nil, fmt.Errorf("-%s: need a name; see -h", name)
+		}
+	}
+	if o.tap == "" {
+		return &o, o.checkUserNet(given)
+	}
+	return &o, o.checkTAP(given)
+}
+
+func (o *options) checkUserNet(given map[string]bool) error {
+	for _, name := range []string{"ip", "gw"} {
+		if given[name] {
+			return fmt.Errorf("-%s needs -tap NAME: the user-mode network has addresses of its own", name)
+		}
+	}
+	if !o.addr.Addr().IsValid() {
+		o.addr = netip.AddrPortFrom(netip.IPv4Unspecified(), o.addr.Port())
+	}
+	return nil
+}
+
+func (o *options) checkTAP(given map[string]bool) error {
+	if !given["ip"] {
+		o.ips = []netip.Prefix{netip.MustParsePrefix("192.0.2.2/24"), netip.MustParsePrefix("fd00:2::2/64")}
+	}
+	if !given["addr"] {
+		o.addr = netip.AddrPortFrom(netip.Addr{}, 8080)
+	}
+	if a := o.addr.Addr(); a.IsValid() && !a.IsUnspecified() {
+		for _, p := range o.ips {
+			if p.Addr() == a {
+				return o.checkGateways()
+			}
+		}
+		return fmt.Errorf("-addr %s: with -tap need one of the stack's addresses (-ip %s), or :%d for all of them", o.addr, (*prefixesFlag)(&o.ips), o.addr.Port())
+	}
+	return o.checkGateways()
+}
+
+// checkGateways makes sure that each gateway can be reached.
+func (o *options) checkGateways() error {
+	for i, gw := range o.gateways {
+		for _, other := range o.gateways[:i] {
+			if other.Is4() == gw.Is4() {
+				return fmt.Errorf("-gw %s and %s: need at most one for IPv4 and one for IPv6", other, gw)
+			}
+		}
+		reachable := false
+		for _, p := range o.ips {
+			reachable = reachable || p.Contains(gw) && p.Addr() != gw
+		}
+		if !reachable {
+			return fmt.Errorf("-gw %s: need another station's address inside of a prefix of -ip %s", gw, (*prefixesFlag)(&o.ips))
+		}
+	}
+	return nil
+}
+
+// printUsage writes the help: each flag with its default and one example.
+func printUsage(w io.Writer) {
+	fmt.Fprint(w, "httpserver serves HTTP with its own TCP/IP stack on a fake Ethernet MAC.\n\nUsage: httpserver [flags]\n\n")
+	var o options
+	newFlags(&o).VisitAll(func(f *flag.Flag) {
+		unit, text := flag.UnquoteUsage(f)
+		text, example, _ := strings.Cut(text, "\n")
+		if f.DefValue != "" && f.DefValue != "false" {
+			text += " (default " + f.DefValue + ")"
+		}
+		if text != "" && unit != "" {
+			unit = " " + unit
+		}
+		fmt.Fprintf(w, "  -%s%s\n    \t%s\n    \texample: httpserver %s\n", f.Name, unit, text, example)
+	})
+}
+
+// intFlag is a number within a range.
+type intFlag struct {
+	value  *int
+	lo, hi int
+}
+
+// String implements flag.Value.
+func (f *intFlag) String() string {
+	if f.value == nil {
+		return ""
+	}
+	return strconv.Itoa(*f.value)
+}
+
+// Set implements flag.Value.
+func (f *intFlag) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < f.lo || n > f.hi {
+		return fmt.Errorf("need %d to %d", f.lo, f.hi)
+	}
+	*f.value = n
+	return nil
+}
+
+// addrFlag is HOST:PORT with a numeric host or none.
+type addrFlag netip.AddrPort
+
+// String implements flag.Value.
+func (f *addrFlag) String() string { return netip.AddrPort(*f).String() }
+
+// Set implements flag.Value.
+func (f *addrFlag) Set(s string) error {
+	if port, ok := strings.CutPrefix(s, ":"); ok {
+		if n, err := strconv.ParseUint(port, 10, 16); err == nil {
+			*f = addrFlag(netip.AddrPortFrom(netip.Addr{}, uint16(n)))
+			return nil
+		}
+	}
+	a, err := netip.ParseAddrPort(strings.Replace(s, "localhost:", "127.0.0.1:", 1))
+	if err != nil {
+		return errors.New("need an IP address and a port from 0 to 65535, such as 127.0.0.1:8080, [::1]:8080 or :8080")
+	}
+	*f = addrFlag(a)
+	return nil
+}
+
+// prefixesFlag is a list of addresses with their prefix lengths.
+type prefixesFlag []netip.Prefix
+
+// String implements flag.Value.
+func (f *prefixesFlag) String() string { return join(*f) }
+
+// Set implements flag.Value.
+func (f *prefixesFlag) Set(s string) error {
+	for _, field := range strings.Split(s, ",") {
+		p, err := netip.ParsePrefix(field)
+		a := p.Addr()
+		if err != nil || p.Bits() == 0 || a.IsUnspecified() || a.IsMulticast() || a.IsLoopback() || a.Is4In6() {
+			return fmt.Errorf("%q: need a station's address with its prefix length, such as 192.0.2.2/24 or fd00:2::2/64", field)
+		}
+		*f = append(*f, p)
+	}
+	return nil
+}
+
+// gatewaysFlag is a list of addresses.
+type gatewaysFlag []netip.Addr
+
+// String implements flag.Value.
+func (f *gatewaysFlag) String() string { return join(*f) }
+
+// Set implements flag.Value.
+func (f *gatewaysFlag) Set(s string) error {
+	for _, field := range strings.Split(s, ",") {
+		a, err := netip.ParseAddr(field)
+		if err != nil {
+			return fmt.Errorf("%q: need an IP address, such as 192.0.2.1 or fd00:2::1", field)
+		}
+		*f = append(*f, a)
+	}
+	return nil
+}
+
+func join[T fmt.Stringer](list []T) string {
+	var b strings.Builder
+	for i, v := range list {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(v.String())
+	}
+	return b.String()
+}
+
+// copyBreakFlag is mac.Config.CopyBreak in words.
+type copyBreakFlag int
+
+// String implements flag.Value.
+func (f *copyBreakFlag) String() string {
+	switch *f {
+	case pagepool.CopyBreakAuto:
+		return "auto"
+	case pagepool.LendAlways:
+		return "never"
+	case pagepool.CopyAlways:
+		return "always"
+	}
+	return strconv.Itoa(int(*f))
+}
+
+// Set implements flag.Value.
+func (f *copyBreakFlag) Set(s string) error {
+	switch s {
+	case "auto":
+		*f = pagepool.CopyBreakAuto
+		return nil
+	case "never":
+		*f = pagepool.LendAlways
+		return nil
+	case "always":
+		*f = pagepool.CopyAlways
+		return nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > 65536 {
+		return errors.New("need 1 to 65536 bytes, auto, never or always")
+	}
+	*f = copyBreakFlag(n)
+	return nil
+}
