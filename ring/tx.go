@@ -69,7 +69,8 @@ type TX struct {
 	markAt    int
 	markCount int
 	sinceMark struct{ frames, slots, bytes int }
-	sinceReap int // frames committed since the last look at the device
+	sinceReap int  // frames committed since the last look at the device
+	vain      bool // that look found nothing
 
 	filled uint64 // frames ever handed to the codec
 	done   uint64 // those of them found done, or forgotten by Reset
@@ -293,11 +294,12 @@ func (t *TX) Kick() {
 func (t *TX) Marked() bool { return t.markCount > 0 }
 
 // Reap frees slots and arena space that the device is done with and reports how
-// many slots it freed. It asks about the oldest mark in flight, and, when that is
-// done, about the middle one of the others: so a look in vain costs one read, a
-// device that keeps up two for half a ring, and one that does not two for
-// MarkFrames frames. When no mark is in flight, it asks about the newest frame: a
-// large frame may find too little space behind a few small ones.
+// many slots it freed. It asks about the oldest mark in flight. When that is done,
+// and the last look was not in vain, it asks about the middle one of the others:
+// so a device that keeps up costs two reads for half a ring, and one that does not
+// one read for MarkFrames frames and one for each look in vain. When no mark is in
+// flight, it asks about the newest frame: a large frame may find too little space
+// behind a few small ones.
 func (t *TX) Reap() int {
 	t.sinceReap = 0
 	switch {
@@ -307,9 +309,10 @@ func (t *TX) Reap() int {
 		return t.reapTo((t.head + t.cfg.Slots - 1) % t.cfg.Slots)
 	}
 	freed := t.reapTo(t.marks[t.markAt])
-	if freed > 0 && t.markCount > 1 {
+	if freed > 0 && t.markCount > 0 && !t.vain {
 		freed += t.reapTo(t.marks[(t.markAt+t.markCount/2)%t.cfg.Slots])
 	}
+	t.vain = freed == 0
 	return freed
 }
 
@@ -381,7 +384,7 @@ func (t *TX) Reset() int {
 	t.arenaHead, t.arenaUsed, t.reserved = 0, 0, 0
 	t.markAt, t.markCount = 0, 0
 	t.sinceMark.frames, t.sinceMark.slots, t.sinceMark.bytes = 0, 0, 0
-	t.sinceReap = 0
+	t.sinceReap, t.vain = 0, false
 	t.cfg.Codec.Reset()
 	return lost
 }
