@@ -197,9 +197,9 @@ func TestRXLengthsOfTheRing(t *testing.T) {
 				require.Equal(t, slots-reserve, r.rx.Capacity())
 				rnd := rxDevice{junk: uint32(slots)}
 				sent, got := 0, 0
-				rounds := 2000
+				rounds := 1000
 				if slots == 1000 {
-					rounds = 40 // each round checks the poison of 2000 pages
+					rounds = 10 // each round checks the poison of 2000 pages
 				}
 				for range rounds {
 					r.refill()
@@ -220,7 +220,7 @@ func TestRXLengthsOfTheRing(t *testing.T) {
 					}
 					require.Equal(t, sent, got)
 				}
-				require.Greater(t, sent, rounds/2)
+				require.GreaterOrEqual(t, sent, rounds)
 			})
 		}
 	}

@@ -1,0 +1,236 @@
+package ring_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/barewire/barewire/pagepool"
+	"github.com/barewire/barewire/ring"
+)
+
+const (
+	txBase  = 0x8000_0000
+	txPiece = 256
+)
+
+// txDevice is the codec and the device of a transmit ring. Frames are read from
+// the arena when they are sent, not when they are filled in, and it fails the
+// test on every breach of the TXCodec contract.
+type txDevice struct {
+	t       testing.TB
+	arena   []byte
+	piece   int
+	context int // slots a frame with an MSS takes beside its pieces
+	reserve int
+	counter func(done int) int // nil: progress is read from descriptors
+
+	slots      []txSlot
+	fill, send int // next slot to fill, to send
+	unrung     int // slots filled and not rung
+	ready      int // slots rung and not sent
+	answered   int // first slot that Done has not answered for
+	used       int // slots that Done has not answered for
+
+	kicks, reads int
+	sent         [][]byte
+	marks        []bool // Interrupt of every frame ever filled
+	filled       int    // bytes of frames filled
+}
+
+type txSlot struct {
+	state txState
+	last  bool
+	frame ring.TXFrame
+}
+
+type txState uint8
+
+const (
+	txFree  txState = iota // never used, or Done has said so
+	txOwned                // the device's
+	txSent
+)
+
+var _ ring.TXCodec = (*txDevice)(nil)
+
+func (d *txDevice) Fill(at int, frames []ring.TXFrame) {
+	d.t.Helper()
+	require.Equal(d.t, d.fill, at, "filled out of order")
+	require.NotEmpty(d.t, frames)
+	for i := range frames {
+		f := &frames[i]
+		require.Zero(d.t, f.Slots)
+		off := f.Addr - txBase
+		require.Zero(d.t, off%64, "frames share a cache line")
+		require.LessOrEqual(d.t, off+uint64(f.Len), uint64(len(d.arena)))
+		require.Positive(d.t, f.Len)
+		f.Slots = (int(f.Len) + d.piece - 1) / d.piece
+		if f.MSS != 0 {
+			f.Slots += d.context
+		}
+		for range f.Slots {
+			s := &d.slots[d.fill]
+			if s.state != txFree {
+				d.t.Fatalf("slot %d was filled while in use", d.fill)
+			}
+			*s = txSlot{state: txOwned}
+			d.fill = d.next(d.fill)
+			d.unrung++
+			d.used++
+		}
+		last := &d.slots[(d.fill+len(d.slots)-1)%len(d.slots)]
+		last.last, last.frame = true, *f
+		d.marks = append(d.marks, f.Interrupt)
+		d.filled += int(f.Len)
+	}
+	if d.used > len(d.slots)-d.reserve {
+		d.t.Fatalf("%d slots in use of %d with %d reserved", d.used, len(d.slots), d.reserve)
+	}
+}
+
+func (d *txDevice) Kick(next int) {
+	d.t.Helper()
+	require.Equal(d.t, d.fill, next, "the doorbell does not say what was filled")
+	d.ready, d.unrung = d.ready+d.unrung, 0
+	d.kicks++
+}
+
+func (d *txDevice) Done(from, mark, pending int) int {
+	d.t.Helper()
+	d.reads++
+	require.LessOrEqual(d.t, pending, len(d.slots)-d.reserve)
+	require.Equal(d.t, d.fill, (from+pending)%len(d.slots), "the slots in use do not end where filling goes on")
+	require.True(d.t, d.slots[mark].last, "slot %d is not the last of a frame", mark)
+	distance := (mark-from+len(d.slots))%len(d.slots) + 1
+	require.LessOrEqual(d.t, distance, pending)
+	known := (d.answered - from + len(d.slots)) % len(d.slots) // said before and not taken
+	if d.slots[from].state == txFree && known == 0 {
+		known = pending
+	}
+	done := known
+	for done < pending && d.slots[(from+done)%len(d.slots)].state == txSent {
+		done++
+	}
+	switch {
+	case d.counter != nil:
+		done = max(known, d.counter(done))
+	case done >= distance:
+		done = distance
+	default:
+		done = 0
+	}
+	for i := known; i < done; i++ {
+		d.slots[d.answered].state = txFree
+		d.used--
+		d.answered = d.next(d.answered)
+	}
+	return done
+}
+
+func (d *txDevice) Reset() {
+	clear(d.slots)
+	d.fill, d.send, d.unrung, d.ready, d.answered, d.used = 0, 0, 0, 0, 0, 0
+}
+
+func (d *txDevice) next(slot int) int { return (slot + 1) % len(d.slots) }
+
+// transmit sends up to n frames that were rung for and reports how many it sent.
+func (d *txDevice) transmit(n int) int {
+	d.t.Helper()
+	for i := range n {
+		if d.ready == 0 {
+			return i
+		}
+		for done := false; !done; d.send = d.next(d.send) {
+			s := &d.slots[d.send]
+			require.Equal(d.t, txOwned, s.state, "the device ran into a slot that it does not own")
+			s.state = txSent
+			d.ready--
+			if done = s.last; done {
+				off := s.frame.Addr - txBase
+				d.sent = append(d.sent, append([]byte(nil), d.arena[off:off+uint64(s.frame.Len)]...))
+			}
+		}
+	}
+	return n
+}
+
+// txRig is a transmit ring and its device.
+type txRig struct {
+	t   testing.TB
+	dev *txDevice
+	tx  *ring.TX
+	n   int // frames committed
+}
+
+type txOptions struct {
+	slots, reserve, arena, context, marks, piece int
+	counter                                      func(int) int
+}
+
+func newTXRig(t testing.TB, o txOptions) *txRig {
+	t.Helper()
+	if o.arena == 0 {
+		o.arena = 2048 * o.slots
+	}
+	if o.piece == 0 {
+		o.piece = txPiece
+	}
+	mem := pagepool.NewHeap(o.arena, txBase)
+	dev := &txDevice{
+		t: t, arena: mem.Bytes(), piece: o.piece, context: o.context, reserve: o.reserve,
+		counter: o.counter, slots: make([]txSlot, o.slots),
+	}
+	tx, err := ring.NewTX(ring.TXConfig{
+		Codec: dev, Arena: mem, Slots: o.slots, Reserve: o.reserve,
+		MaxPiece: o.piece, ContextSlots: o.context, MarkFrames: o.marks,
+	})
+	require.NoError(t, err)
+	return &txRig{t: t, dev: dev, tx: tx}
+}
+
+// reserve is Reserve, with what must hold whatever it answers.
+func (r *txRig) reserve(n int) []byte {
+	r.t.Helper()
+	b := r.tx.Reserve(n)
+	require.LessOrEqual(r.t, r.tx.InUse(), r.tx.Capacity())
+	if b != nil {
+		require.Len(r.t, b, n)
+		require.Equal(r.t, n, cap(b), "the bytes behind the frame are not the caller's")
+	}
+	return b
+}
+
+// put queues the next frame, of n bytes, and reports whether there was space.
+func (r *txRig) put(n int) bool {
+	r.t.Helper()
+	b := r.reserve(n)
+	if b == nil {
+		return false
+	}
+	copy(b, pattern(r.n, n))
+	r.tx.Commit(ring.TXFrame{})
+	r.n++
+	return true
+}
+
+// drain has the device send everything and the ring reap it.
+func (r *txRig) drain() {
+	r.t.Helper()
+	r.tx.Flush()
+	r.dev.transmit(len(r.dev.slots))
+	for r.tx.Reap() > 0 {
+	}
+	require.Zero(r.t, r.tx.InUse())
+}
+
+// arrived checks that the frames put so far were sent as they were put, in order,
+// and nothing twice.
+func (r *txRig) arrived() {
+	r.t.Helper()
+	require.Len(r.t, r.dev.sent, r.n)
+	for i, b := range r.dev.sent {
+		require.Equal(r.t, pattern(i, len(b)), b, "frame %d", i)
+	}
+}
