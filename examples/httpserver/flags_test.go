@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/barewire/barewire/pagepool"
+	"github.com/barewire/barewire/ring"
+)
+
+// A wrong command line is exit code 2 and one line that says what is allowed.
+func TestWrongFlags(t *testing.T) {
+	for _, c := range []struct{ args, says string }{
+		{"-addr x", "such as 127.0.0.1:8080"},
+		{"-addr 127.0.0.1", "such as 127.0.0.1:8080"},
+		{"-addr 127.0.0.1:65536", "port from 0 to 65535"},
+		{"-addr :-1", "port from 0 to 65535"},
+		{"-addr example.com:80", "need an IP address"},
+		{"-addr", "flag needs an argument: -addr"},
+		{"-tap=", "-tap: need a name"},
+		{"-tap a/b", "use letters, digits"},
+		{"-tap a234567890123456", "the name has 16 bytes"},
+		{"-tap bw0 -ip 192.0.2.2", "address with its prefix length"},
+		{"-tap bw0 -ip 192.0.2.2/33", "address with its prefix length"},
+		{"-tap bw0 -ip 0.0.0.0/0", "address with its prefix length"},
+		{"-tap bw0 -ip 224.0.0.1/4", "address with its prefix length"},
+		{"-tap bw0 -ip 192.0.2.2/24,", "address with its prefix length"},
+		{"-ip 192.0.2.2/24", "-ip needs -tap"},
+		{"-gw 192.0.2.1", "-gw needs -tap"},
+		{"-tap bw0 -gw x", "need an IP address, such as 192.0.2.1"},
+		{"-tap bw0 -gw 198.51.100.1", "inside of a prefix of -ip 192.0.2.2/24,fd00:2::2/64"},
+		{"-tap bw0 -gw 192.0.2.2", "another station's address"},
+		{"-tap bw0 -gw 192.0.2.1,192.0.2.3", "at most one for IPv4"},
+		{"-tap bw0 -addr 198.51.100.1:80", "one of the stack's addresses (-ip 192.0.2.2/24,fd00:2::2/64), or :80"},
+		{"-pcap=", "-pcap: need a name"},
+		{"-mtu 1279", "need 1280 to 9000"},
+		{"-mtu 9001", "need 1280 to 9000"},
+		{"-mtu x", "need 1280 to 9000"},
+		{"-queues 0", "need 1 to 8"},
+		{"-queues 9", "need 1 to 8"},
+		{"-rx-usecs -1", "need 0 to 100000"},
+		{"-rx-usecs 100001", "need 0 to 100000"},
+		{"-rx-frames 1025", "need 0 to 1024"},
+		{"-tx-usecs 1e3", "need 0 to 100000"},
+		{"-tx-frames -1", "need 0 to 1024"},
+		{"-copybreak 0", "need 1 to 65536 bytes, auto, never or always"},
+		{"-copybreak none", "need 1 to 65536 bytes, auto, never or always"},
+		{"-v=perhaps", "-v"},
+		{"-nope", "not defined: -nope"},
+		{"serve", "there are flags only"},
+	} {
+		t.Run(c.args, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			require.Equal(t, 2, run(t.Context(), strings.Fields(c.args), &stdout, &stderr))
+			require.Empty(t, stdout.String())
+			require.Contains(t, stderr.String(), c.says)
+			require.True(t, strings.HasPrefix(stderr.String(), "httpserver: "))
+			require.Equal(t, 1, strings.Count(stderr.String(), "\n"), stderr.String())
+		})
+	}
+}
+
+func TestFlags(t *testing.T) {
+	def := options{addr: netip.MustParseAddrPort("127.0.0.1:8080"), mtu: 1500, queues: 1, coalesce: ring.DefaultCoalesce()}
+	tap := def
+	tap.tap, tap.addr = "bw0", netip.AddrPortFrom(netip.Addr{}, 8080)
+	tap.ips = []netip.Prefix{netip.MustParsePrefix("192.0.2.2/24"), netip.MustParsePrefix("fd00:2::2/64")}
+	for args, want := range map[string]func(o *options){
+		"":                    func(o *options) {},
+		"-addr [::1]:0":       func(o *options) { o.addr = netip.MustParseAddrPort("[::1]:0") },
+		"-addr :90":           func(o *options) { o.addr = netip.MustParseAddrPort("0.0.0.0:90") },
+		"-addr localhost:90":  func(o *options) { o.addr = netip.MustParseAddrPort("127.0.0.1:90") },
+		"-pcap f":             func(o *options) { o.pcap = "f" },
+		"-mtu 9000 -queues 8": func(o *options) { o.mtu, o.queues = 9000, 8 },
+		"-rx-usecs 0 -v":      func(o *options) { o.coalesce.RXUsecs, o.verbose = 0, true },
+		"-rx-frames 7":        func(o *options) { o.coalesce.RXFrames = 7 },
+		"-tx-usecs 8":         func(o *options) { o.coalesce.TXUsecs = 8 },
+		"-tx-frames 9":        func(o *options) { o.coalesce.TXFrames = 9 },
+		"-copybreak auto":     func(o *options) { o.copyBreak = pagepool.CopyBreakAuto },
+		"-copybreak never":    func(o *options) { o.copyBreak = pagepool.LendAlways },
+		"-copybreak always":   func(o *options) { o.copyBreak = pagepool.CopyAlways },
+		"-copybreak 256":      func(o *options) { o.copyBreak = 256 },
+		"-tap bw0":            func(o *options) { *o = tap },
+		"-tap bw0 -addr :81":  func(o *options) { *o = tap; o.addr = netip.AddrPortFrom(netip.Addr{}, 81) },
+		"-tap bw0 -gw 192.0.2.1,fd00:2::1": func(o *options) {
+			*o = tap
+			o.gateways = []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("fd00:2::1")}
+		},
+		"-tap bw0 -ip 10.1.1.1/8 -ip fd01::1/64 -addr [fd01::1]:80": func(o *options) {
+			*o = tap
+			o.ips = []netip.Prefix{netip.MustParsePrefix("10.1.1.1/8"), netip.MustParsePrefix("fd01::1/64")}
+			o.addr = netip.MustParseAddrPort("[fd01::1]:80")
+		},
+	} {
+		o, err := parseFlags(strings.Fields(args))
+		require.NoError(t, err, args)
+		expected := def
+		want(&expected)
+		require.Equal(t, expected, *o, args)
+	}
+}
+
+// The help has one example for each flag, and the examples are right.
+func TestHelp(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	require.Zero(t, run(t.Context(), []string{"-h"}, &stdout, &stderr))
+	require.Empty(t, stderr.String())
+	examples := make(map[string]int)
+	for line := range strings.Lines(stdout.String()) {
+		if example, ok := strings.CutPrefix(strings.TrimSpace(line), "example: httpserver "); ok {
+			fields := strings.Fields(example)
+			_, err := parseFlags(fields)
+			require.NoError(t, err, example)
+			for _, f := range fields {
+				examples[strings.TrimPrefix(f, "-")]++
+			}
+		}
+	}
+	newFlags(new(options)).VisitAll(func(f *flag.Flag) {
+		require.Contains(t, stdout.String(), "  -"+f.Name)
+		require.NotZero(t, examples[f.Name], f.Name)
+	})
+}
+
+// What else goes wrong is exit code 1 and one line that says what to do.
+func TestFailures(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for name, c := range map[string]struct {
+		args []string
+		says []string
+	}{
+		"port in use":    {[]string{"-addr", taken.Addr().String()}, []string{"in use", "use another host port", "-addr"}},
+		"no own address": {[]string{"-addr", "192.0.2.99:0"}, []string{"-addr 192.0.2.99:0"}},
+		"no such folder": {[]string{"-addr", "127.0.0.1:0", "-pcap", filepath.Join(file, "x")}, []string{"-pcap"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			require.Equal(t, 1, run(t.Context(), c.args, &stdout, &stderr))
+			for _, says := range c.says {
+				require.Contains(t, stderr.String(), says)
+			}
+			require.Equal(t, 1, strings.Count(stderr.String(), "\n"), stderr.String())
+			require.Empty(t, stdout.String())
+		})
+	}
+}
