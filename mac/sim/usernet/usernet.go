@@ -122,7 +122,7 @@ func def[T comparable](v *T, value T) {
 }
 
 // closeWait is how long Close waits for a wire that does not take its frame.
-const closeWait = 5 * time.Second
+const closeWait = 2 * time.Second
 
 var _ sim.Port = (*Network)(nil)
 
@@ -230,7 +230,7 @@ func (n *Network) start(f func()) bool {
 
 // Close ends the forwarded ports, resets all connections and ends the stack. It
 // may be called more than once. When the wire holds a frame and does not let go
-// within five seconds, Close returns an error and goes on in the background.
+// within two seconds, Close returns an error and goes on in the background.
 func (n *Network) Close() error {
 	n.close.Do(func() {
 		done := make(chan struct{})

@@ -27,7 +27,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds waits that a fault would make endless.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // guestOptions make a network that plays the guest of another one.
 func guestOptions(o Options) *Options {
@@ -174,15 +174,15 @@ func TestTransferWithAndWithoutOffloads(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d-%v-%v-%v", o.MTU, o.NoSegmentation, o.NoCoalescing, o.SkipRXChecksum), func(t *testing.T) {
 			n, guest := newPair(t, o, nil)
-			transfer(t, n, guest, 3<<20)
+			transfer(t, n, guest, 1<<20)
 		})
 	}
 }
 
 func TestTransferOverABadCable(t *testing.T) {
-	bad := cable.Impairments{Seed: 3, Drop: 2, Corrupt: 4, Duplicate: 4, Swap: 4}
+	bad := cable.Impairments{Seed: 3, Drop: 5, Corrupt: 10, Duplicate: 10, Swap: 10}
 	n, guest := newPair(t, Options{}, &cable.Options{AToB: bad, BToA: bad})
-	transfer(t, n, guest, 2<<20)
+	transfer(t, n, guest, 1<<19)
 }
 
 func TestHalfClose(t *testing.T) {
@@ -410,24 +410,24 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 
-func TestCloseSaysWhenTheWireIsStuck(t *testing.T) {
+func TestCloseDoesNotHangOnAStuckWire(t *testing.T) {
 	n, err := New(nil)
 	require.NoError(t, err)
 	gate, inside := make(chan struct{}), make(chan struct{}, 100)
 	n.OnTransmit(func([]byte) { inside <- struct{}{}; <-gate })
-	conn, err := n.DialContext(context.Background(), "udp", ":9")
-	require.NoError(t, err)
-	written := make(chan error)
-	go func() {
-		_, err := conn.Write([]byte("x"))
-		written <- err
-	}()
-	<-inside
-	closed := make(chan error)
-	go func() { closed <- n.Close() }()
-	close(gate) // a wire that lets go in time
-	require.NoError(t, <-closed)
-	<-written
+	n.Deliver(arpRequest())
+	<-inside // the receiving goroutine sends the answer
+	require.ErrorContains(t, n.Close(), "close the cable first")
+	close(gate)
+	<-n.life.Done()
+	n.link.worker.Wait()
+}
+
+// arpRequest makes an ARP request for the gateway, which it answers at once.
+func arpRequest() []byte {
+	f := broadcastFrame()
+	copy(f[6:], []byte{2, 0, 0, 0, 0, 15, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 15, 10, 0, 2, 15, 0, 0, 0, 0, 0, 0, 10, 0, 2, 2})
+	return f
 }
 
 func TestUDPForward(t *testing.T) {
