@@ -48,9 +48,9 @@ type rxSlot struct {
 var _ ring.RXCodec = (*rxDevice)(nil)
 
 func (d *rxDevice) Post(from int, bufs []ring.Buffer) {
-	d.t.Helper()
-	require.NotEmpty(d.t, bufs, "posted nothing")
-	require.Equal(d.t, d.post, from, "posted out of order")
+	if d.post != from || len(bufs) == 0 {
+		d.t.Fatalf("%d slots posted at %d instead of %d", len(bufs), from, d.post)
+	}
 	for _, b := range bufs {
 		s := &d.slots[d.post]
 		if s.own || s.done {
@@ -75,16 +75,17 @@ func (d *rxDevice) Post(from int, bufs []ring.Buffer) {
 }
 
 func (d *rxDevice) Kick(next int) {
-	d.t.Helper()
-	require.Equal(d.t, d.post, next, "the doorbell does not say what was posted")
+	if d.post != next {
+		d.t.Fatalf("the doorbell says %d, posted up to %d", next, d.post)
+	}
 	d.avail, d.unrung = d.avail+d.unrung, 0
 	d.kicks++
 }
 
 func (d *rxDevice) Harvest(from int, out []ring.Completion) int {
-	d.t.Helper()
-	require.Equal(d.t, d.harvest, from, "harvested out of order")
-	require.LessOrEqual(d.t, len(out), d.unrung+d.avail+d.handed, "would look at slots that were never posted")
+	if d.harvest != from || len(out) > d.unrung+d.avail+d.handed {
+		d.t.Fatalf("looks at %d slots from %d: %d are posted from %d", len(out), from, d.unrung+d.avail+d.handed, d.harvest)
+	}
 	n := 0
 	for n < len(out) {
 		s := &d.slots[d.harvest]
@@ -92,7 +93,9 @@ func (d *rxDevice) Harvest(from int, out []ring.Completion) int {
 		if s.own {
 			break
 		}
-		require.True(d.t, s.done)
+		if !s.done {
+			d.t.Fatalf("slot %d was harvested and is empty", d.harvest)
+		}
 		out[n] = s.c
 		*s = rxSlot{}
 		d.handed--
@@ -119,13 +122,13 @@ func (d *rxDevice) random() uint32 {
 // complete writes data to the next buffer and hands it back with c. It reports
 // false when the device has no buffer: the data is lost.
 func (d *rxDevice) complete(data []byte, c ring.Completion) bool {
-	d.t.Helper()
 	if d.avail == 0 {
 		return false
 	}
 	s := &d.slots[d.device]
-	require.True(d.t, s.own, "the device ran into a slot that it does not own")
-	require.LessOrEqual(d.t, len(data), rxBuffer)
+	if !s.own || len(data) > rxBuffer {
+		d.t.Fatalf("the device ran into slot %d, which it does not own", d.device)
+	}
 	copy(d.mem[s.addr-rxBase:], data)
 	delete(d.armed, s.addr)
 	*s = rxSlot{done: true, addr: uint64(d.random())<<32 | uint64(d.random()), c: c}
@@ -138,7 +141,6 @@ func (d *rxDevice) complete(data []byte, c ring.Completion) bool {
 // receive is complete for a whole frame as it came from the wire, trailer and
 // all. It reports false when the device ran out of buffers on the way.
 func (d *rxDevice) receive(wire []byte, total bool, trim int, flags ring.Flags) bool {
-	d.t.Helper()
 	for off := 0; off < len(wire); off += rxBuffer {
 		piece := wire[off:min(off+rxBuffer, len(wire))]
 		c := ring.Completion{Len: uint32(len(piece))}
@@ -201,17 +203,18 @@ func newRXRig(t testing.TB, o rxOptions) *rxRig {
 // check proves the page sum: posted by the ring, in assembly, held by the
 // receiver, free.
 func (r *rxRig) check(held int) {
-	r.t.Helper()
-	require.NoError(r.t, r.pool.Check())
+	if err := r.pool.Check(); err != nil {
+		r.t.Fatal(err)
+	}
 	s := r.pool.Stats()
-	require.Equal(r.t, r.rx.Posted(), s.Posted, "pages posted")
-	require.Equal(r.t, r.rx.Assembling()+held, s.Held, "pages held")
-	require.Equal(r.t, r.rx.Posted(), r.dev.unrung+r.dev.avail+r.dev.handed, "slots posted")
+	if slots := r.dev.unrung + r.dev.avail + r.dev.handed; s.Posted != r.rx.Posted() || slots != s.Posted || s.Held != r.rx.Assembling()+held {
+		r.t.Fatalf("%d pages posted, %d held; in the device %d; in the ring %d posted, %d in assembly; %d held by the receiver",
+			s.Posted, s.Held, slots, r.rx.Posted(), r.rx.Assembling(), held)
+	}
 }
 
 // refill refills and checks.
 func (r *rxRig) refill() bool {
-	r.t.Helper()
 	ok := r.rx.Refill()
 	r.check(0)
 	return ok
@@ -219,7 +222,6 @@ func (r *rxRig) refill() bool {
 
 // send has the device receive frame with a trailer of trim bytes.
 func (r *rxRig) send(frame []byte, trim int, flags ring.Flags) bool {
-	r.t.Helper()
 	wire := append(append([]byte(nil), frame...), 0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0xf6)[:len(frame)+trim]
 	return r.dev.receive(wire, r.total, trim, flags)
 }
@@ -227,7 +229,6 @@ func (r *rxRig) send(frame []byte, trim int, flags ring.Flags) bool {
 // harvest takes at most budget frames, copies their bytes and recycles their
 // pages.
 func (r *rxRig) harvest(budget int) [][]byte {
-	r.t.Helper()
 	n := r.rx.Harvest(r.out[:budget])
 	held := 0
 	for i := range n {
@@ -246,14 +247,16 @@ func (r *rxRig) harvest(budget int) [][]byte {
 }
 
 func (r *rxRig) read(f *ring.Frame) []byte {
-	r.t.Helper()
 	var b []byte
 	for _, p := range f.Pieces {
-		require.Positive(r.t, p.Len, "empty piece")
-		require.LessOrEqual(r.t, p.Off+p.Len, uint32(rxPage), "piece beyond its page")
+		if p.Len == 0 || p.Off+p.Len > rxPage {
+			r.t.Fatalf("piece %+v", p)
+		}
 		b = append(b, r.pool.Bytes(p.Page)[p.Off:p.Off+p.Len]...)
 	}
-	require.Len(r.t, b, int(f.Len), "length is not the sum of the pieces")
+	if len(b) != int(f.Len) {
+		r.t.Fatalf("frame of %d bytes: its pieces have %d", f.Len, len(b))
+	}
 	return b
 }
 

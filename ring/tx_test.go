@@ -102,7 +102,7 @@ func TestTXOddRingsWithRandomCompletions(t *testing.T) {
 					o.counter = func(done int) int { return done - int(rnd.random()>>16)%(done+1) }
 				}
 				r := newTXRig(t, o)
-				for r.n < 20_000 {
+				for r.n < 10_000 {
 					n := 1 + int(rnd.random()>>16)%250
 					if !r.put(n) {
 						r.tx.Flush()

@@ -1,6 +1,7 @@
 package ring_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,16 +56,15 @@ const (
 var _ ring.TXCodec = (*txDevice)(nil)
 
 func (d *txDevice) Fill(at int, frames []ring.TXFrame) {
-	d.t.Helper()
-	require.Equal(d.t, d.fill, at, "filled out of order")
-	require.NotEmpty(d.t, frames)
+	if d.fill != at || len(frames) == 0 {
+		d.t.Fatalf("%d frames filled in at %d instead of %d", len(frames), at, d.fill)
+	}
 	for i := range frames {
 		f := &frames[i]
-		require.Zero(d.t, f.Slots)
 		off := f.Addr - txBase
-		require.Zero(d.t, off%64, "frames share a cache line")
-		require.LessOrEqual(d.t, off+uint64(f.Len), uint64(len(d.arena)))
-		require.Positive(d.t, f.Len)
+		if off%64 != 0 || f.Len == 0 || off+uint64(f.Len) > uint64(len(d.arena)) || f.Slots != 0 {
+			d.t.Fatalf("frame %+v", *f)
+		}
 		f.Slots = (int(f.Len) + d.piece - 1) / d.piece
 		if f.MSS != 0 {
 			f.Slots += d.context
@@ -90,20 +90,22 @@ func (d *txDevice) Fill(at int, frames []ring.TXFrame) {
 }
 
 func (d *txDevice) Kick(next int) {
-	d.t.Helper()
-	require.Equal(d.t, d.fill, next, "the doorbell does not say what was filled")
+	if d.fill != next {
+		d.t.Fatalf("the doorbell says %d, filled up to %d", next, d.fill)
+	}
 	d.ready, d.unrung = d.ready+d.unrung, 0
 	d.kicks++
 }
 
 func (d *txDevice) Done(from, mark, pending int) int {
-	d.t.Helper()
 	d.reads++
-	require.LessOrEqual(d.t, pending, len(d.slots)-d.reserve)
-	require.Equal(d.t, d.fill, (from+pending)%len(d.slots), "the slots in use do not end where filling goes on")
-	require.True(d.t, d.slots[mark].last, "slot %d is not the last of a frame", mark)
 	distance := (mark-from+len(d.slots))%len(d.slots) + 1
-	require.LessOrEqual(d.t, distance, pending)
+	switch {
+	case pending > len(d.slots)-d.reserve || (from+pending)%len(d.slots) != d.fill:
+		d.t.Fatalf("%d slots in use from %d, filled up to %d", pending, from, d.fill)
+	case distance > pending || !d.slots[mark].last:
+		d.t.Fatalf("slot %d is not the last of a frame among %d from %d", mark, pending, from)
+	}
 	known := (d.answered - from + len(d.slots)) % len(d.slots) // said before and not taken
 	if d.slots[from].state == txFree && known == 0 {
 		known = pending
@@ -137,14 +139,15 @@ func (d *txDevice) next(slot int) int { return (slot + 1) % len(d.slots) }
 
 // transmit sends up to n frames that were rung for and reports how many it sent.
 func (d *txDevice) transmit(n int) int {
-	d.t.Helper()
 	for i := range n {
 		if d.ready == 0 {
 			return i
 		}
 		for done := false; !done; d.send = d.next(d.send) {
 			s := &d.slots[d.send]
-			require.Equal(d.t, txOwned, s.state, "the device ran into a slot that it does not own")
+			if s.state != txOwned {
+				d.t.Fatalf("the device ran into slot %d, which it does not own", d.send)
+			}
 			s.state = txSent
 			d.ready--
 			if done = s.last; done {
@@ -192,19 +195,18 @@ func newTXRig(t testing.TB, o txOptions) *txRig {
 
 // reserve is Reserve, with what must hold whatever it answers.
 func (r *txRig) reserve(n int) []byte {
-	r.t.Helper()
 	b := r.tx.Reserve(n)
-	require.LessOrEqual(r.t, r.tx.InUse(), r.tx.Capacity())
-	if b != nil {
-		require.Len(r.t, b, n)
-		require.Equal(r.t, n, cap(b), "the bytes behind the frame are not the caller's")
+	if r.tx.InUse() > r.tx.Capacity() {
+		r.t.Fatalf("%d slots in use of %d", r.tx.InUse(), r.tx.Capacity())
+	}
+	if b != nil && (len(b) != n || cap(b) != n) {
+		r.t.Fatalf("reserved %d bytes, got %d of %d", n, len(b), cap(b))
 	}
 	return b
 }
 
 // put queues the next frame, of n bytes, and reports whether there was space.
 func (r *txRig) put(n int) bool {
-	r.t.Helper()
 	b := r.reserve(n)
 	if b == nil {
 		return false
@@ -217,7 +219,6 @@ func (r *txRig) put(n int) bool {
 
 // drain has the device send everything and the ring reap it.
 func (r *txRig) drain() {
-	r.t.Helper()
 	r.tx.Flush()
 	r.dev.transmit(len(r.dev.slots))
 	for r.tx.Reap() > 0 {
@@ -228,9 +229,10 @@ func (r *txRig) drain() {
 // arrived checks that the frames put so far were sent as they were put, in order,
 // and nothing twice.
 func (r *txRig) arrived() {
-	r.t.Helper()
 	require.Len(r.t, r.dev.sent, r.n)
 	for i, b := range r.dev.sent {
-		require.Equal(r.t, pattern(i, len(b)), b, "frame %d", i)
+		if !bytes.Equal(pattern(i, len(b)), b) {
+			r.t.Fatalf("frame %d arrived spoiled or in the wrong place", i)
+		}
 	}
 }
