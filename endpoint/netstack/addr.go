@@ -23,8 +23,8 @@ type address struct {
 	host   *Host
 	prefix netip.Prefix
 
-	// settled is closed when detection has ended; err says how. Both are written
-	// under Host.mu, err before settled is closed.
+	// settled is closed when detection has ended; err, guarded by Host.mu, says
+	// how.
 	settled chan struct{}
 	err     error
 }
@@ -32,6 +32,8 @@ type address struct {
 // OnChanged implements stack.AddressDispatcher.OnChanged. The stack holds locks
 // of its own here.
 func (a *address) OnChanged(_ stack.AddressLifetimes, state stack.AddressAssignmentState) {
+	a.host.mu.Lock()
+	defer a.host.mu.Unlock()
 	if state == stack.AddressAssigned {
 		a.settle(nil)
 	}
@@ -40,40 +42,38 @@ func (a *address) OnChanged(_ stack.AddressLifetimes, state stack.AddressAssignm
 // OnRemoved implements stack.AddressDispatcher.OnRemoved. The stack holds locks
 // of its own here, so the rest of the work is done elsewhere.
 func (a *address) OnRemoved(reason stack.AddressRemovalReason) {
+	h := a.host
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if reason != stack.AddressRemovalDADFailed {
 		a.settle(net.ErrClosed)
 		return
 	}
-	a.settle(ErrDuplicate)
-	h := a.host
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.closed.Load() {
-		return
+	if !h.closed.Load() {
+		h.work.Go(func() {
+			h.log.Error("netstack: address is in use by another host, removed", "address", a.prefix)
+			h.config.Lock()
+			defer h.config.Unlock()
+			if err := h.withdraw(a); err != nil {
+				h.log.Error("netstack: multicast filter is out of step", "err", err)
+			}
+		})
 	}
-	h.work.Go(func() {
-		h.log.Error("netstack: address is in use by another host, removed", "address", a.prefix)
-		h.config.Lock()
-		defer h.config.Unlock()
-		if err := h.withdraw(a); err != nil {
-			h.log.Error("netstack: multicast filter is out of step", "err", err)
-		}
-	})
+	a.settle(ErrDuplicate)
+}
+
+// settle ends the wait for the address. The caller holds Host.mu.
+func (a *address) settle(err error) {
+	a.err = err
+	select {
+	case <-a.settled:
+	default:
+		close(a.settled)
+	}
 }
 
 // duplicate reports whether detection has failed. The caller holds Host.mu.
 func (a *address) duplicate() bool { return a.err == ErrDuplicate }
-
-func (a *address) settle(err error) {
-	a.host.mu.Lock()
-	defer a.host.mu.Unlock()
-	select {
-	case <-a.settled:
-	default:
-		a.err = err
-		close(a.settled)
-	}
-}
 
 // AddAddress gives the interface an address, and a route to its prefix. The
 // filter lets its solicited-node group through first.
@@ -179,8 +179,11 @@ func (h *Host) await(ctx context.Context, match func(netip.Addr) bool) error {
 		}
 		select {
 		case <-a.settled:
-			if a.err != nil {
-				errs = append(errs, fmt.Errorf("netstack: address %s: %w", a.prefix.Addr(), a.err))
+			h.mu.Lock()
+			err := a.err
+			h.mu.Unlock()
+			if err != nil {
+				errs = append(errs, fmt.Errorf("netstack: address %s: %w", a.prefix.Addr(), err))
 			}
 		case <-ctx.Done():
 			return ctx.Err()

@@ -24,8 +24,13 @@
 //   - TCP buffers: see Options.TCPReceiveBuffer and Options.TCPSendBuffer.
 //     Receive windows grow by themselves (receive buffer moderation), send
 //     buffers too.
-//   - SACK and RACK loss detection on, CUBIC congestion control. BenchmarkTCPBulk
-//     compares them with their alternatives, with and without loss.
+//   - SACK, RACK loss detection and CUBIC congestion control. Measured with
+//     BenchmarkTCPBulk, one stream between two stacks in a process: with one
+//     frame in 100 lost, CUBIC fell to 1 MB/s without RACK, waiting for
+//     time-outs, and carried 90 MB/s with it; with one in 1000 lost, CUBIC
+//     carried 1.5 to 1.9 times as much as Reno; without loss the two are alike.
+//   - A connection that must wait for Accept does so in a queue of 4096, and SYN
+//     cookies answer beyond it.
 //   - Delayed acknowledgements stay on, Nagle's algorithm off: the defaults of
 //     package net.
 //   - TIME_WAIT lasts 60 s, and a client port in it may be used again for a new

@@ -88,7 +88,7 @@ func New(link stack.LinkEndpoint, opts *Options) (*Host, error) {
 
 // newStack makes the stack with all that is not about an interface.
 func newStack(o *Options) *stack.Stack {
-	s := stack.New(stack.Options{
+	return stack.New(stack.Options{
 		NetworkProtocols: []stack.NetworkProtocolFactory{
 			arp.NewProtocol,
 			ipv4.NewProtocolWithOptions(ipv4.Options{IGMP: ipv4.IGMPOptions{Enabled: true}}),
@@ -107,11 +107,10 @@ func newStack(o *Options) *stack.Stack {
 		Clock: o.clock,
 		// Packets to an own address stay inside.
 		HandleLocal: true,
-		// DHCP clients and ping programs need packet and raw endpoints.
+		// DHCP clients and diagnostic programs need packet and raw endpoints.
 		RawFactory:               raw.EndpointFactory{},
 		AllowPacketEndpointWrite: true,
 	})
-	return s
 }
 
 // setup applies the options to the stack and brings the interface up.
@@ -120,7 +119,7 @@ func (h *Host) setup() error {
 	if err := tune(h.stack, o); err != nil {
 		return err
 	}
-	nicOpts := stack.NICOptions{Name: fmt.Sprintf("nic%d", h.nic), DeliverLinkPackets: true}
+	nicOpts := stack.NICOptions{Name: fmt.Sprintf("nic%d", h.nic), DeliverLinkPackets: o.PacketSockets}
 	if o.TXQueue > 0 {
 		nicOpts.QDisc = fifo.New(h.link, 1, o.TXQueue)
 	}

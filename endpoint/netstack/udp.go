@@ -71,7 +71,8 @@ func (c *UDPConn) ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error) {
 
 // Write implements net.Conn.Write, for a connected socket.
 func (c *UDPConn) Write(b []byte) (int, error) {
-	return c.send(b, nil, c.remote)
+	n, err := c.send(b, nil)
+	return n, c.fail("write", c.remote, err)
 }
 
 // WriteTo implements net.PacketConn.WriteTo. Any net.Addr that prints as a
@@ -96,25 +97,31 @@ func (c *UDPConn) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error) {
 		return 0, opError("write", c.network, c.local, nil, &net.AddrError{Err: "no UDP address to write to"})
 	}
 	to = netip.AddrPortFrom(to.Addr().Unmap().WithZone(""), to.Port())
-	dst := net.UDPAddrFromAddrPort(to)
-	if c.remote != nil {
-		return 0, opError("write", c.network, c.local, dst, net.ErrWriteToConnected)
+	var err error
+	switch {
+	case c.remote != nil:
+		err = net.ErrWriteToConnected
+	case c.ip4 && !to.Addr().Is4():
+		// The stack would send to such an address as if it were IPv4.
+		err = &net.AddrError{Err: "non-IPv4 address", Addr: to.String()}
+	default:
+		full := c.host.connectAddress(to)
+		var n int
+		if n, err = c.send(b, &full); err == nil {
+			return n, nil
+		}
 	}
-	// The stack would send to such an address as if it were IPv4.
-	if c.ip4 && !to.Addr().Is4() {
-		return 0, opError("write", c.network, c.local, dst, &net.AddrError{Err: "non-IPv4 address", Addr: to.String()})
-	}
-	full := c.host.connectAddress(to)
-	return c.send(b, &full, dst)
+	return 0, c.fail("write", net.UDPAddrFromAddrPort(to), err)
 }
 
-func (c *UDPConn) send(b []byte, to *tcpip.FullAddress, dst net.Addr) (int, error) {
+// send sends one datagram, to the connected address when to is nil.
+func (c *UDPConn) send(b []byte, to *tcpip.FullAddress) (int, error) {
 	var n int64
 	err := c.wait("write", &c.write, waiter.WritableEvents, func() (terr tcpip.Error) {
 		n, terr = c.ep.Write(bytes.NewReader(b), tcpip.WriteOptions{To: to})
 		return terr
 	})
-	return int(n), c.fail("write", dst, err)
+	return int(n), err
 }
 
 // wait calls try until it does not block, the deadline has passed or the socket
