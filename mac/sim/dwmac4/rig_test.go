@@ -21,7 +21,7 @@ var (
 
 // rig drives a model by hand: registers and descriptors, no driver.
 type rig struct {
-	t     *testing.T
+	t     testing.TB
 	m     *Model
 	space *sim.Space
 	clock *sim.ManualClock

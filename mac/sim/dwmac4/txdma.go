@@ -26,6 +26,7 @@ type txChannel struct {
 	mss     int
 	stopped bool // suspended until the next tail write
 	stuck   bool // a frame that cannot leave
+	budget  int  // descriptors until the ring has gone round without a tail write
 
 	tailWritten atomic.Bool
 	waiting     atomic.Bool // stopped, for DMA_Debug_Status
@@ -40,6 +41,9 @@ func (ch *txChannel) cpc() uint32 { return gmac4.Get(gmac4.TDES3CPC, ch.first) }
 func (m *Model) txAddr(c int) uint64 {
 	return m.tx.ch[c].base + uint64(m.tx.ch[c].idx)*m.stride(c)
 }
+
+// txSlots is the length of the ring.
+func (m *Model) txSlots(c int) int { return int(m.channel(c, gmac4.ChanTxRingLen)) + 1 }
 
 // setTXList is a write to the ring's address.
 func (m *Model) setTXList(c int, r, v uint32) {
@@ -66,7 +70,7 @@ func (m *Model) setTXControl(c int, v uint32) {
 	changed := (m.regs[(gmac4.ChanBase(c)+gmac4.ChanTxControl)/4].Swap(v) ^ v) & gmac4.TxControlST
 	on := v&gmac4.TxControlST != 0
 	if ch := &m.tx.ch[c]; changed != 0 && on {
-		ch.stopped = false
+		ch.stopped, ch.budget = false, m.txSlots(c)
 		ch.waiting.Store(false)
 	}
 	m.tx.mu.Unlock()
@@ -121,13 +125,14 @@ func (m *Model) fetchTX(c int) []uint32 {
 		return nil
 	}
 	if ch.tailWritten.Swap(false) {
-		ch.stopped = false
+		ch.stopped, ch.budget = false, m.txSlots(c)
 		ch.waiting.Store(false)
 	}
 	if ch.stopped {
 		return nil
 	}
-	if m.channel(c, gmac4.ChanTxTail) != uint32(m.txAddr(c)) {
+	// Descriptors that keep OWN for ever (sim.StuckOwn) must not send for ever.
+	if m.channel(c, gmac4.ChanTxTail) != uint32(m.txAddr(c)) && ch.budget > 0 {
 		w, ok := m.descriptor(m.txAddr(c), false)
 		if !ok {
 			m.busError(c, &ch.dead, gmac4.Put(gmac4.StatusTEB, gmac4.BusErrDescriptorRead))
@@ -210,6 +215,7 @@ func (m *Model) readBuffer(c int, addr uint64, n int) bool {
 // the next.
 func (m *Model) advanceTX(c int, w []uint32, d3 uint32) {
 	ch := &m.tx.ch[c]
+	ch.budget--
 	if ch.idx++; ch.idx > m.channel(c, gmac4.ChanTxRingLen) {
 		ch.idx = 0
 	}
