@@ -312,6 +312,22 @@ func TestMulticast(t *testing.T) {
 		n, _, err = out.ReadFrom(buf)
 		require.NoError(t, err)
 		require.Equal(t, "answer", string(buf[:n]))
+		require.NoError(t, pc.Close())
+
+		// Bound to the group, a socket gets nothing else.
+		pc, err = b.ListenPacket(ctx, "udp", netip.AddrPortFrom(g, 5353).String())
+		require.NoError(t, err)
+		own := b4.Addr()
+		if g.Is6() {
+			own = b6.Addr()
+		}
+		for _, to := range []netip.Addr{own, g} {
+			_, err = out.WriteTo([]byte(to.String()), net.UDPAddrFromAddrPort(netip.AddrPortFrom(to, 5353)))
+			require.NoError(t, err)
+		}
+		n, _, err = pc.ReadFrom(buf)
+		require.NoError(t, err)
+		require.Equal(t, group, string(buf[:n]))
 		require.NoError(t, b.LeaveGroup(g))
 		require.NoError(t, pc.Close())
 		require.NoError(t, out.Close())
