@@ -96,7 +96,7 @@ func (s *Space) Live() int { return len(*s.live.Load()) }
 // when the request makes no sense or does not fit below the address limit.
 func (s *Space) Alloc(a mac.Alloc) (*Memory, error) {
 	align := max(a.Align, lineSize)
-	if a.Size <= 0 || a.Size > fourGiB/2 || bits.OnesCount(uint(align)) != 1 || a.AddressBits < 16 || a.AddressBits > 64 {
+	if a.Size <= 0 || a.Size > fourGiB/2 || a.Align < 0 || bits.OnesCount(uint(a.Align)) > 1 || a.AddressBits < 16 || a.AddressBits > 64 {
 		return nil, fmt.Errorf("sim: allocate %d bytes, alignment %d, %d address bits: %w", a.Size, a.Align, a.AddressBits, mac.ErrConfig)
 	}
 	size := (a.Size + lineSize - 1) &^ (lineSize - 1)

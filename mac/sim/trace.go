@@ -93,7 +93,7 @@ func (e Event) String() string {
 	case RegisterRead, RegisterWrite, Doorbell:
 		name := e.Name
 		if name == "" {
-			name = fmt.Sprintf("%#06x", e.Addr)
+			name = fmt.Sprintf("0x%04x", e.Addr)
 		}
 		return fmt.Sprintf("%v %s %#x", e.Kind, name, e.Value)
 	case DescriptorStore, SyncForDevice, SyncForCPU:

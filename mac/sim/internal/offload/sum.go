@@ -15,7 +15,16 @@ type Sum uint64
 // summed.
 func (s Sum) Add(b []byte) Sum {
 	x, c := uint64(s), uint64(0)
-	for len(b) >= 8 {
+	for len(b) >= 32 {
+		x, c = bits.Add64(x, binary.BigEndian.Uint64(b[0:8]), 0)
+		x, c = bits.Add64(x, binary.BigEndian.Uint64(b[8:16]), c)
+		x, c = bits.Add64(x, binary.BigEndian.Uint64(b[16:24]), c)
+		x, c = bits.Add64(x, binary.BigEndian.Uint64(b[24:32]), c)
+		x, c = bits.Add64(x, 0, c)
+		x += c
+		b = b[32:]
+	}
+	for c = 0; len(b) >= 8; {
 		x, c = bits.Add64(x, binary.BigEndian.Uint64(b), c)
 		b = b[8:]
 	}
