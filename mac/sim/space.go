@@ -39,7 +39,7 @@ type SpaceOptions struct {
 const (
 	lowBase   = 0x4000_0000
 	guardSize = 0x1_0000
-	fourGiB   = 1 << 32
+	maxSize   = 1 << 30
 )
 
 // Space is the memory that devices reach by DMA. Device addresses are unlike
@@ -96,7 +96,7 @@ func (s *Space) Live() int { return len(*s.live.Load()) }
 // when the request makes no sense or does not fit below the address limit.
 func (s *Space) Alloc(a mac.Alloc) (*Memory, error) {
 	align := max(a.Align, lineSize)
-	if a.Size <= 0 || a.Size > fourGiB/2 || a.Align < 0 || bits.OnesCount(uint(a.Align)) > 1 || a.AddressBits < 16 || a.AddressBits > 64 {
+	if a.Size <= 0 || a.Size > maxSize || a.Align < 0 || bits.OnesCount(uint(a.Align)) > 1 || a.AddressBits < 16 || a.AddressBits > 64 {
 		return nil, fmt.Errorf("sim: allocate %d bytes, alignment %d, %d address bits: %w", a.Size, a.Align, a.AddressBits, mac.ErrConfig)
 	}
 	size := (a.Size + lineSize - 1) &^ (lineSize - 1)

@@ -70,7 +70,7 @@ func TestAllocRefuses(t *testing.T) {
 func TestAddressesWrap(t *testing.T) {
 	s := NewSpace(&SpaceOptions{Base: 0xffff_f000})
 	a := alloc(t, s, mac.Descriptors, 8192, 4096, 40)
-	require.EqualValues(t, 1<<32, a.DeviceAddr())
+	require.Equal(t, uint64(1)<<32, a.DeviceAddr())
 
 	s = NewSpace(&SpaceOptions{Base: 0x1000})
 	seen := map[uint64]int{}
