@@ -95,6 +95,8 @@ func (c *Core) checkLink(l mac.Link) error {
 		return fmt.Errorf("dwmac4: link at %d Mbit/s: the core was not built for it: %w", l.Speed, mac.ErrUnsupported)
 	case !l.FullDuplex && !c.limits.hd:
 		return fmt.Errorf("dwmac4: half-duplex link: the core was not built for it: %w", mac.ErrUnsupported)
+	case !l.FullDuplex && c.setup.TXQueues > 1:
+		return fmt.Errorf("dwmac4: half-duplex link: queue 0 alone transmits then: open the device with one queue: %w", mac.ErrUnsupported)
 	}
 	return nil
 }
