@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -91,11 +90,14 @@ func (c *fakeCore) log() []string {
 	return l
 }
 
-func (c *fakeCore) setLink(l Link) {
+// locked runs f with what the device's goroutines may use, too.
+func (c *fakeCore) locked(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.link = l
+	f()
 }
+
+func (c *fakeCore) setLink(l Link) { c.locked(func() { c.link = l }) }
 
 func (c *fakeCore) Info() Info                  { return c.info }
 func (c *fakeCore) Reset(context.Context) error { return c.call("Reset") }
@@ -108,7 +110,7 @@ func (c *fakeCore) UnmaskTX(q int)              { c.call(fmt.Sprint("UnmaskTX ",
 func (c *fakeCore) MDIO() MDIO                  { return nil }
 
 func (c *fakeCore) Configure(s Setup) error {
-	c.setup = s
+	c.locked(func() { c.setup = s })
 	return c.call("Configure")
 }
 
@@ -131,27 +133,27 @@ func (c *fakeCore) Link() (Link, bool) {
 }
 
 func (c *fakeCore) SetAddress(a HardwareAddr) error {
-	c.address = a
+	c.locked(func() { c.address = a })
 	return c.call("SetAddress")
 }
 
 func (c *fakeCore) SetFilter(f Filter) error {
 	err := c.call("SetFilter")
 	if err == nil {
-		c.filter = f
+		c.locked(func() { c.filter = f })
 	}
 	return err
 }
 
 func (c *fakeCore) SetMTU(mtu int) error {
-	c.mtu = mtu
+	c.locked(func() { c.mtu = mtu })
 	return c.call("SetMTU")
 }
 
 // SetWatchdog rounds down to multiples of 7 microseconds less one, so that what
 // is programmed twice differs from what is programmed once.
 func (c *fakeCore) SetWatchdog(q, usecs int) (int, error) {
-	c.watchdog[q] = usecs
+	c.locked(func() { c.watchdog[q] = usecs })
 	return usecs/7*7 - 1, c.call("SetWatchdog")
 }
 
@@ -316,7 +318,38 @@ type rig struct {
 	t    *testing.T
 	core *fakeCore
 	bus  *fakeBus
-	logs *bytes.Buffer
+	logs *logLines
+}
+
+// logLines counts lines logged.
+type logLines struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (l *logLines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.n += bytes.Count(b, []byte("\n"))
+	return len(b), nil
+}
+
+// listener notes what it hears of the link.
+type listener struct {
+	mu    sync.Mutex
+	links []Link
+}
+
+func (l *listener) hear(link Link) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.links = append(l.links, link)
+}
+
+func (l *listener) heard() []Link {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.links)
 }
 
 // small is a configuration that is quick to set up.
@@ -338,7 +371,7 @@ func tryRig(t *testing.T, cfg *Config, prepare ...func(*fakeCore, *fakeBus)) (*r
 	for _, p := range prepare {
 		p(core, bus)
 	}
-	logs := &bytes.Buffer{}
+	logs := &logLines{}
 	if cfg != nil {
 		cfg.Logger = slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
@@ -348,9 +381,7 @@ func tryRig(t *testing.T, cfg *Config, prepare ...func(*fakeCore, *fakeBus)) (*r
 
 // interrupt has the device interrupt with ev.
 func (r *rig) interrupt(ev Events) {
-	r.core.mu.Lock()
-	r.core.pending = ev
-	r.core.mu.Unlock()
+	r.core.locked(func() { r.core.pending = ev })
 	r.bus.irq.fire <- struct{}{}
 }
 
@@ -386,4 +417,8 @@ func (r *rig) canSend() bool {
 }
 
 // warnings is how many lines were logged that say something is wrong.
-func (r *rig) warnings() int { return strings.Count(r.logs.String(), "\n") }
+func (r *rig) warnings() int {
+	r.logs.mu.Lock()
+	defer r.logs.mu.Unlock()
+	return r.logs.n
+}
