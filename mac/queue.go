@@ -319,7 +319,7 @@ func (q *Queue) setDown(down bool) {
 }
 
 // stuck reports whether frames have been in the transmit ring for timeout
-// without any of them being sent.
+// without progress, which shows from mark to mark.
 func (q *Queue) stuck(now time.Time, timeout time.Duration) bool {
 	q.tx.Lock()
 	defer q.tx.Unlock()
