@@ -151,7 +151,10 @@ func (h *Host) setup() error {
 // it unseen.
 func tune(s *stack.Stack, o *Options) error {
 	sack := tcpip.TCPSACKEnabled(true)
-	recovery := tcpip.TCPRACKLossDetection
+	var recovery tcpip.TCPRecovery
+	if o.RACK {
+		recovery = tcpip.TCPRACKLossDetection
+	}
 	moderate := tcpip.TCPModerateReceiveBufferOption(true)
 	cc := tcpip.CongestionControlOption("cubic")
 	delay := tcpip.TCPDelayEnabled(false) // Nagle

@@ -69,6 +69,13 @@ type Options struct {
 	// doorbell, and drops when it is full.
 	TXQueue int
 
+	// RACK turns on gVisor's RACK loss detection (RFC 8985). It repairs single
+	// losses sooner, but after a burst of losses that ends in a retransmission
+	// time-out the sender of this gVisor version goes on with two segments a
+	// time-out, for seconds: see the package comment for figures. It is off by
+	// default, since a link that flaps or a ring that overflows loses in bursts.
+	RACK bool
+
 	// PacketSockets shows every frame to packet endpoints too (see
 	// stack.Stack.NewPacketEndpoint), which DHCP clients and sniffers may need. It
 	// costs every packet a lock and two look-ups.
