@@ -75,7 +75,7 @@ func (n *node) close(t testing.TB) {
 		require.Zero(t, q.Pool.Lent, "pages lent after close")
 		require.Equal(t, q.Pool.Pages, q.Pool.Free, "free pages after close")
 	}
-	require.Empty(t, n.mac.Model().Violations())
+	require.Empty(t, n.mac.Model().Violations().List())
 }
 
 func testContext(t testing.TB) context.Context {

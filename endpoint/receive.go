@@ -83,7 +83,7 @@ func (p *poller) packetType(dst mac.HardwareAddr) tcpip.PacketType {
 		return tcpip.PacketBroadcast
 	case dst.Multicast():
 		return tcpip.PacketMulticast
-	case dst == p.e.dev.Address():
+	case p.e.dev.IsOwn(dst):
 		return tcpip.PacketHost
 	default:
 		return tcpip.PacketOtherHost

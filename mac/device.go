@@ -463,11 +463,17 @@ func (d *Device) storeAcceptance() {
 	d.accept.Store(&acceptance{own: d.cfg.Address, unicast: d.filter.unicast.sorted(), all: d.filter.promiscuous})
 }
 
-// Accepts reports whether a frame to dst is for this station: hardware filters
-// are imperfect, and netstack does not look at destination addresses.
-func (d *Device) Accepts(dst HardwareAddr) bool {
+// IsOwn reports whether dst is an address of this station: its own, or one of
+// AddUnicast.
+func (d *Device) IsOwn(dst HardwareAddr) bool {
 	a := d.accept.Load()
-	return dst == a.own || dst.Multicast() || a.all || slices.Contains(a.unicast, dst)
+	return dst == a.own || slices.Contains(a.unicast, dst)
+}
+
+// Accepts reports whether a frame to dst is to be received: hardware filters are
+// imperfect, and netstack does not look at destination addresses.
+func (d *Device) Accepts(dst HardwareAddr) bool {
+	return dst.Multicast() || d.IsOwn(dst) || d.accept.Load().all
 }
 
 // SetMTU changes the largest packet, in bytes without Ethernet header. Frames
