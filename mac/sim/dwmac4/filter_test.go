@@ -67,6 +67,25 @@ func TestPacketFilter(t *testing.T) {
 	}
 }
 
+func TestControlFrames(t *testing.T) {
+	pause, other := frame(pauseAddr, 60), frame(ownAddr, 60)
+	for _, f := range [][]byte{pause, other} {
+		f[12], f[13], f[14], f[15] = 0x88, 0x08, 0, 1
+	}
+	other[15] = 2
+	foreign := append([]byte(nil), other...)
+	copy(foreign, peerAddr[:])
+	for pcf, want := range [][3]bool{{false, false, false}, {false, true, true}, {true, true, true}, {false, true, false}} {
+		r := newRig(t, Config{})
+		r.write(gmac4.MACPacketFilter, gmac4.Put(gmac4.FilterPCF, uint32(pcf)))
+		for i, f := range [][]byte{pause, other, foreign} {
+			before := r.m.Stats().Filtered
+			r.m.Deliver(f)
+			require.Equal(t, want[i], r.m.Stats().Filtered == before, "PCF %d, frame %d", pcf, i)
+		}
+	}
+}
+
 // The vectors are those of the manual's CRC.
 func TestHashBins(t *testing.T) {
 	for _, c := range []struct {
@@ -168,9 +187,11 @@ func TestUnsizedQueue(t *testing.T) {
 	r := newRig(t, Config{Queues: 2})
 	r.post(0, 0, 7, 0)
 	r.write(qu(0, gmac4.RxQOpMode), gmac4.RxQOpRSF)
-	r.m.Deliver(frame(ownAddr, 1000))
+	r.m.Deliver(frame(ownAddr, 300))
 	require.True(t, r.rx[0].own(0))
 	require.EqualValues(t, 1, r.m.Stats().Overflow)
+	r.m.Deliver(frame(ownAddr, 252))
+	require.False(t, r.rx[0].own(0))
 	r.write(qu(0, gmac4.RxQOpMode), gmac4.Put(gmac4.RxQOpRQS, 0x3ff))
 	require.NotZero(t, r.m.Violations().Count(), "more than the FIFO has")
 }

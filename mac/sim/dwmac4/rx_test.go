@@ -135,6 +135,37 @@ func TestExhaustionAndRecovery(t *testing.T) {
 	r.noViolations()
 }
 
+// A full ring goes round once: the tail stops it the next time.
+func TestFullRingStopsAtTail(t *testing.T) {
+	r := newRig(t, Config{})
+	r.post(0, 0, 8, 0)
+	for i := range 9 {
+		r.m.Deliver(frame(ownAddr, 60))
+		if i < 8 {
+			require.False(t, r.rx[0].own(i))
+			r.rx[0].arm(i, 0) // and no tail write
+		}
+	}
+	require.EqualValues(t, 8, r.m.Stats().RX[0])
+	require.NotZero(t, r.status(0)&gmac4.IntRBU)
+}
+
+// The FIFO's memory goes round too.
+func TestFIFOWraps(t *testing.T) {
+	r := newRig(t, Config{})
+	n := 0
+	for round := range 20 {
+		for range 5 {
+			r.m.Deliver(frame(ownAddr, 60+n%40))
+			n++
+		}
+		r.post(0, 5*round, 5*round+5, 0)
+		for i := 5 * round; i < 5*round+5; i++ {
+			require.EqualValues(t, 64+i%40, r.rx[0].w[4*(i%8)+3]&gmac4.RDES3PL)
+		}
+	}
+}
+
 func TestSameTailResumes(t *testing.T) {
 	r := newRig(t, Config{})
 	r.post(0, 0, 2, 0)

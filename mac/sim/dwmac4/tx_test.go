@@ -228,6 +228,54 @@ func TestStuckOwn(t *testing.T) {
 	require.False(t, r.tx[0].own(1))
 }
 
+// Descriptors that keep OWN must not be sent for ever, even when the tail lies
+// outside of the ring.
+func TestStuckRingEnds(t *testing.T) {
+	r := newRig(t, Config{})
+	r.m.Faults().Always(sim.StuckOwn)
+	for i := range 8 {
+		r.queueTX(0, i, frame(peerAddr, 60), 0, gmac4.TDES3FD|gmac4.TDES3LD|60)
+	}
+	r.write(ch(0, gmac4.ChanTxTail), r.tx[0].tail(0)+0x1000)
+	require.Len(t, r.sent, 8)
+}
+
+// A frame cut by a stop is forgotten with the old ring.
+func TestHalfFrameIsForgotten(t *testing.T) {
+	r := newRig(t, Config{})
+	r.queueTX(0, 0, frame(peerAddr, 60), 0, gmac4.TDES3FD|120)
+	r.write(ch(0, gmac4.ChanTxTail), r.tx[0].tail(1))
+	r.clear(ch(0, gmac4.ChanTxControl), gmac4.TxControlST)
+	r.write(ch(0, gmac4.ChanTxList), r.tx[0].tail(0))
+	r.set(ch(0, gmac4.ChanTxControl), gmac4.TxControlST)
+	f := frame(peerAddr, 70)
+	r.send(0, 0, f, 0, 0)
+	require.Equal(t, [][]byte{f}, r.sent)
+	r.noViolations()
+}
+
+// A doorbell while another goroutine runs the engine is not forgotten.
+func TestDoorbellWhileBusy(t *testing.T) {
+	r := newRig(t, Config{})
+	entered, leave, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	n := 0
+	r.m.OnTransmit(func([]byte) {
+		if n++; n == 1 {
+			close(entered)
+			<-leave
+		}
+	})
+	go func() {
+		r.send(0, 0, frame(peerAddr, 60), 0, 0)
+		close(done)
+	}()
+	<-entered
+	r.send(0, 1, frame(peerAddr, 60), 0, 0)
+	close(leave)
+	<-done
+	require.Equal(t, 2, n)
+}
+
 // B048: with store and forward the frame and a burst must fit into the queue.
 func TestFrameLargerThanFIFO(t *testing.T) {
 	r := newRig(t, Config{TXFIFO: 2048})
