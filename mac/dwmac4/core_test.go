@@ -257,6 +257,14 @@ func TestStopNotIdle(t *testing.T) {
 	require.NoError(t, c.Stop())
 }
 
+func TestStartTwice(t *testing.T) {
+	regs := newRegs(0x1051)
+	c := started(t, regs)
+	regs.writes = nil
+	require.ErrorIs(t, c.Start(), mac.ErrConfig)
+	require.Empty(t, regs.writes)
+}
+
 func TestStartNeedsRings(t *testing.T) {
 	c := newCore(t, newRegs(0x1051))
 	require.NoError(t, c.Configure(testSetup()))

@@ -131,7 +131,7 @@ func (c *Core) channelInterrupt(ch int, ev *mac.Events) {
 // overflows and underflows are counted by the hardware.
 func (c *Core) mtlInterrupt() {
 	status := c.regs.Read32(gmac4.MTLIntStatus)
-	for q := range c.limits.channels {
+	for q := range gmac4.MaxQueues {
 		if status&(1<<q) != 0 {
 			reg := gmac4.QueueBase(q) + gmac4.QInt
 			c.regs.Write32(reg, c.regs.Read32(reg)&gmac4.QIntStatus)

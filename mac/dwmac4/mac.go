@@ -240,6 +240,9 @@ func (c *Core) SetAddress(a mac.HardwareAddr) error {
 
 // Start implements mac.Core.Start.
 func (c *Core) Start() error {
+	if c.started {
+		return fmt.Errorf("dwmac4: start: running already: stop it first: %w", mac.ErrConfig)
+	}
 	for q := range c.setup.RXQueues {
 		if c.rx[q] == nil {
 			return fmt.Errorf("dwmac4: start: receive queue %d has no ring: %w", q, mac.ErrConfig)
