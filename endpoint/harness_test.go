@@ -11,7 +11,6 @@ import (
 
 	"github.com/barewire/barewire/endpoint"
 	"github.com/barewire/barewire/endpoint/netstack"
-	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/fake"
 )
 
@@ -68,7 +67,6 @@ func newNode(t testing.TB, m *fake.MAC, o endpoint.Options, ip4, ip6 string) *no
 func (n *node) close(t testing.TB) {
 	t.Helper()
 	require.NoError(t, n.host.Close())
-	n.mac.Unplug()
 	require.NoError(t, n.ep.Err(), "closing reports lent pages and DMA that does not stop")
 	s := n.mac.Snapshot()
 	for _, q := range s.Queues {
@@ -83,5 +81,3 @@ func testContext(t testing.TB) context.Context {
 	t.Cleanup(cancel)
 	return ctx
 }
-
-var _ mac.Link

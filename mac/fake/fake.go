@@ -9,7 +9,8 @@
 //	m, err := fake.New(nil)           // one MAC; its wire is the test's
 //	a, b, err := fake.Pair(nil, nil)  // two MACs on one wire
 //
-// Each is closed by the endpoint made on it, or by Close.
+// Closing the endpoint made on a MAC, or the MAC itself, ends all of it: device,
+// model and cable.
 package fake
 
 import (
@@ -49,8 +50,19 @@ type MAC struct {
 	sent  chan []byte
 
 	mu    sync.Mutex
-	cable *cable.Cable // owned by the first MAC of a Pair
-	peer  *MAC
+	cable *cable.Cable
+	peer  *MAC // the MAC that holds the cable of a Pair, seen from the other
+}
+
+// bus pulls the cable before the model goes.
+type bus struct {
+	*simbus.Bus
+	unplug func()
+}
+
+func (b *bus) Close() error {
+	b.unplug()
+	return b.Bus.Close()
 }
 
 // New makes a MAC with nothing plugged in: Send is the wire's way in and Next its
@@ -68,14 +80,14 @@ func New(opts *Options) (*MAC, error) {
 	if o.Config.Name == "" {
 		o.Config.Name = "fake"
 	}
-	hw := model.New(o.Model)
-	bus := simbus.New(hw, nil)
-	dev, err := dwmac4.Open(context.Background(), bus, &o.Config)
+	m := &MAC{model: model.New(o.Model), sent: make(chan []byte, o.Capture)}
+	m.model.OnTransmit(m.capture)
+	m.bus = simbus.New(m.model, nil)
+	dev, err := dwmac4.Open(context.Background(), &bus{m.bus, m.pull}, &o.Config)
 	if err != nil {
 		return nil, fmt.Errorf("fake: %w", err)
 	}
-	m := &MAC{Device: dev, bus: bus, model: hw, sent: make(chan []byte, o.Capture)}
-	hw.OnTransmit(m.capture)
+	m.Device = dev
 	return m, nil
 }
 
@@ -98,6 +110,7 @@ func Pair(a, b *Options) (*MAC, *MAC, error) {
 		return nil, nil, errors.Join(err, x.Close())
 	}
 	x.Plug(y.Port())
+	y.peer = x
 	return x, y, nil
 }
 
@@ -105,17 +118,22 @@ func Pair(a, b *Options) (*MAC, *MAC, error) {
 func (m *MAC) Port() sim.LinkPort { return m.model.Port().(sim.LinkPort) }
 
 // Plug joins the MAC to another port: that of a second MAC, a TAP device, a
-// capture file, a user-mode network. It unplugs what was there. The cable is
-// pulled by Close or Unplug.
-func (m *MAC) Plug(p sim.Port) *cable.Cable {
+// capture file, a user-mode network. It pulls the cable that was there. Closing
+// the MAC pulls it too; the other port stays the caller's to close.
+func (m *MAC) Plug(p sim.Port) *cable.Cable { return m.PlugWith(p, nil) }
+
+// PlugWith is Plug with a cable that records or spoils what it carries. o may be
+// nil.
+func (m *MAC) PlugWith(p sim.Port, o *cable.Options) *cable.Cable {
 	m.Unplug()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.cable = cable.Connect(m.Port(), p, nil)
+	m.cable = cable.Connect(m.Port(), p, o)
 	return m.cable
 }
 
-// Unplug pulls the cable, if there is one. Frames are kept for Next again.
+// Unplug pulls the cable, if there is one: the link goes down, and transmitted
+// frames are kept for Next again.
 func (m *MAC) Unplug() {
 	m.mu.Lock()
 	c := m.cable
@@ -124,6 +142,14 @@ func (m *MAC) Unplug() {
 	if c != nil {
 		c.Close()
 		m.model.OnTransmit(m.capture)
+	}
+}
+
+// pull is what closing does to the cable, whichever end of a Pair closes.
+func (m *MAC) pull() {
+	m.Unplug()
+	if m.peer != nil {
+		m.peer.Unplug()
 	}
 }
 
@@ -154,9 +180,3 @@ func (m *MAC) Trace() *sim.Trace { return m.bus.Trace() }
 
 // Model is the hardware itself, for what is not covered here.
 func (m *MAC) Model() *model.Model { return m.model }
-
-// Close unplugs the cable and closes the device; see mac.Device.Close.
-func (m *MAC) Close() error {
-	m.Unplug()
-	return m.Device.Close()
-}
