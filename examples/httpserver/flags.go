@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/barewire/barewire/pagepool"
 	"github.com/barewire/barewire/ring"
@@ -24,6 +25,7 @@ type options struct {
 	queues    int
 	copyBreak int // as mac.Config has it
 	coalesce  ring.Coalesce
+	grace     time.Duration
 	verbose   bool
 }
 
@@ -32,6 +34,7 @@ const (
 	minMTU    = 1280
 	maxMTU    = 9000
 	maxQueues = 8
+	maxGrace  = time.Hour
 )
 
 // errHelp means that -h was given.
@@ -44,7 +47,7 @@ func newFlags(o *options) *flag.FlagSet {
 	f.Usage = func() {}
 	number := func(p *int, name string, lo, hi int, text string) { f.Var(&intFlag{p, lo, hi}, name, text) }
 
-	*o = options{addr: netip.MustParseAddrPort("127.0.0.1:8080"), mtu: 1500, queues: 1, coalesce: ring.DefaultCoalesce()}
+	*o = options{addr: netip.MustParseAddrPort("127.0.0.1:8080"), mtu: 1500, queues: 1, coalesce: ring.DefaultCoalesce(), grace: 5 * time.Second}
 	f.Var((*addrFlag)(&o.addr), "addr", "`HOST:PORT` of this machine to listen on; with -tap an address of the stack, by default port 8080 of all its addresses\n-addr 127.0.0.1:9000")
 	f.StringVar(&o.tap, "tap", "", "join the MAC to the TAP device `NAME`, made if there is none, instead of the user-mode network (Linux, as root or on your own device)\n-tap bw0")
 	f.Var((*prefixesFlag)(&o.ips), "ip", "`ADDRESS/BITS` of the stack; may be repeated, or be a list with commas; needs -tap\n-tap bw0 -ip 192.0.2.2/24,fd00:2::2/64")
@@ -57,6 +60,7 @@ func newFlags(o *options) *flag.FlagSet {
 	number(&o.coalesce.TXUsecs, "tx-usecs", 0, ring.MaxCoalesceUsecs, "`MICROSECONDS` that a sender waits for space in a full ring; 0: it drops\n-tx-usecs 500")
 	number(&o.coalesce.TXFrames, "tx-frames", 0, ring.MaxCoalesceFrames, "mark every `NUMBER`th sent packet for completion; 0: a quarter of the ring\n-tx-frames 64")
 	f.Var((*copyBreakFlag)(&o.copyBreak), "copybreak", "copy received frames shorter than `BYTES`, lend the pages of others; or auto (measure), never (lend all), always (copy all)\n-copybreak 256")
+	f.Var((*graceFlag)(&o.grace), "grace", "`TIME` that requests under way have to end after an interrupt\n-grace 30s")
 	f.BoolVar(&o.verbose, "v", false, "log to standard error what happens\n-v")
 	return f
 }
@@ -281,5 +285,21 @@ func (f *copyBreakFlag) Set(s string) error {
 		return errors.New("need 1 to 65536 bytes, auto, never or always")
 	}
 	*f = copyBreakFlag(n)
+	return nil
+}
+
+// graceFlag is a time that is not negative.
+type graceFlag time.Duration
+
+// String implements flag.Value.
+func (f *graceFlag) String() string { return time.Duration(*f).String() }
+
+// Set implements flag.Value.
+func (f *graceFlag) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 || d > maxGrace {
+		return errors.New("need a time from 0s to 1h, such as 500ms, 30s or 1m")
+	}
+	*f = graceFlag(d)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -53,6 +54,9 @@ func TestWrongFlags(t *testing.T) {
 		{"-tx-frames -1", "need 0 to 1024"},
 		{"-copybreak 0", "need 1 to 65536 bytes, auto, never or always"},
 		{"-copybreak none", "need 1 to 65536 bytes, auto, never or always"},
+		{"-grace 5", "need a time from 0s to 1h"},
+		{"-grace -1s", "need a time from 0s to 1h"},
+		{"-grace 2h", "need a time from 0s to 1h"},
 		{"-v=perhaps", "-v"},
 		{"-nope", "not defined: -nope"},
 		{"serve", "there are flags only"},
@@ -69,7 +73,7 @@ func TestWrongFlags(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	def := options{addr: netip.MustParseAddrPort("127.0.0.1:8080"), mtu: 1500, queues: 1, coalesce: ring.DefaultCoalesce()}
+	def := options{addr: netip.MustParseAddrPort("127.0.0.1:8080"), mtu: 1500, queues: 1, coalesce: ring.DefaultCoalesce(), grace: 5 * time.Second}
 	tap := def
 	tap.tap, tap.addr = "bw0", netip.AddrPortFrom(netip.Addr{}, 8080)
 	tap.ips = []netip.Prefix{netip.MustParsePrefix("192.0.2.2/24"), netip.MustParsePrefix("fd00:2::2/64")}
@@ -87,6 +91,7 @@ func TestFlags(t *testing.T) {
 		"-copybreak auto":     func(o *options) { o.copyBreak = pagepool.CopyBreakAuto },
 		"-copybreak never":    func(o *options) { o.copyBreak = pagepool.LendAlways },
 		"-copybreak always":   func(o *options) { o.copyBreak = pagepool.CopyAlways },
+		"-grace 1m":           func(o *options) { o.grace = time.Minute },
 		"-copybreak 256":      func(o *options) { o.copyBreak = 256 },
 		"-tap bw0":            func(o *options) { *o = tap },
 		"-tap bw0 -addr :81":  func(o *options) { *o = tap; o.addr = netip.AddrPortFrom(netip.Addr{}, 81) },

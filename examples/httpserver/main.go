@@ -24,8 +24,8 @@
 // and a UDP echo on the port of the same number. Interrupt it once to let
 // requests end, twice to stop at once.
 //
-// On a board one line differs: openStack in server.go opens the MAC of the board
-// instead of a fake one, and there is no cable to plug in.
+// On a board one function differs: openMAC in server.go opens the board's MAC, and
+// there is no cable to plug in.
 package main
 
 import (

@@ -117,6 +117,11 @@ func (s *running) sumOf(path string) (int64, string) {
 	return n, hex.EncodeToString(hash.Sum(nil))
 }
 
+func sumHex(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
 // patternReader reads left bytes of the pattern.
 type patternReader struct {
 	left int64

@@ -36,8 +36,7 @@ const (
 
 	linkPatience  = 5 * time.Second  // for the link to come up
 	patience      = 30 * time.Second // for a client that stands still
-	requestWait   = 5 * time.Second  // for requests under way at shutdown
-	drainWait     = 2 * time.Second  // for their last bytes to arrive
+	drainWait     = 2 * time.Second  // for the last bytes to arrive at shutdown
 	drainInterval = 5 * time.Millisecond
 )
 
@@ -73,7 +72,7 @@ func boot(ctx context.Context, o *options, log *slog.Logger) (*machine, error) {
 	m := &machine{opts: o, log: log, started: time.Now()}
 	m.alive, m.kill = context.WithCancel(context.WithoutCancel(ctx))
 	m.site = server{stats: func() any { return m.statistics() }, patience: patience}
-	for _, step := range []func(context.Context) error{m.openWire, m.openStack, m.connect, m.serve, m.publish} {
+	for _, step := range []func(context.Context) error{m.openWire, m.openMAC, m.openStack, m.serve, m.publish} {
 		if err := step(ctx); err != nil {
 			return nil, errors.Join(err, m.close())
 		}
@@ -100,8 +99,8 @@ func (m *machine) openWire(context.Context) (err error) {
 	return nil
 }
 
-// openStack makes the MAC and what is on top of it.
-func (m *machine) openStack(context.Context) (err error) {
+// openMAC makes the MAC and plugs the cable in.
+func (m *machine) openMAC(context.Context) (err error) {
 	m.dev, err = fake.New(&fake.Options{
 		Config: mac.Config{
 			MTU: m.opts.mtu, Queues: m.opts.queues, CopyBreak: m.opts.copyBreak,
@@ -112,6 +111,28 @@ func (m *machine) openStack(context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	var o cable.Options
+	if m.pcap != nil {
+		o.Taps = []cable.Tap{m.pcap.Tap}
+	}
+	var far sim.Port = m.user
+	if m.tap != nil {
+		far = m.tap
+	}
+	m.cable = cable.Connect(m.dev.Port(), far, &o)
+	return nil
+}
+
+// openStack makes what is on top of the MAC, which starts it, and waits for the
+// link.
+func (m *machine) openStack(ctx context.Context) (err error) {
+	up := make(chan struct{})
+	var once sync.Once
+	m.dev.OnLink(func(l mac.Link) {
+		if l.Up {
+			once.Do(func() { close(up) })
+		}
+	})
 	m.ep, err = endpoint.New(m.dev.Device, &endpoint.Options{GRO: true, GSO: true, Logger: m.log})
 	if err != nil {
 		return err
@@ -122,27 +143,9 @@ func (m *machine) openStack(context.Context) (err error) {
 		o.Addresses = []netip.Prefix{netip.PrefixFrom(guest, 24)}
 	}
 	m.host, err = netstack.New(m.ep, &o)
-	return errors.Join(err, m.ep.Err())
-}
-
-// connect plugs the cable in and waits for the link.
-func (m *machine) connect(ctx context.Context) error {
-	up := make(chan struct{})
-	var once sync.Once
-	m.dev.OnLink(func(l mac.Link) {
-		if l.Up {
-			once.Do(func() { close(up) })
-		}
-	})
-	var o cable.Options
-	if m.pcap != nil {
-		o.Taps = []cable.Tap{m.pcap.Tap}
+	if err = errors.Join(err, m.ep.Err()); err != nil {
+		return err
 	}
-	var far sim.Port = m.user
-	if m.tap != nil {
-		far = m.tap
-	}
-	m.cable = cable.Connect(m.dev.Port(), far, &o)
 	ctx, cancel := context.WithTimeout(ctx, linkPatience)
 	defer cancel()
 	select {
@@ -271,10 +274,10 @@ func (m *machine) close() error {
 // shutdownHTTP lets requests under way end, cuts them off when they take too
 // long, and waits until the clients have what was sent.
 func (m *machine) shutdownHTTP() {
-	ctx, cancel := context.WithTimeout(context.Background(), requestWait)
+	ctx, cancel := context.WithTimeout(context.Background(), m.opts.grace)
 	defer cancel()
 	if err := m.http.Shutdown(ctx); err != nil {
-		m.log.Warn("requests cut off", "after", requestWait)
+		m.log.Warn("connections cut off", "after", m.opts.grace)
 		m.http.Close()
 		return
 	}
