@@ -51,6 +51,9 @@ func (d *Device) dispatch(ev Events) {
 			q.txReady()
 		}
 	}
+	if ev.Unknown != 0 {
+		d.cfg.Logger.Warn("unknown interrupt causes masked", "device", d.cfg.Name, "causes", fmt.Sprintf("%#x", ev.Unknown))
+	}
 	if ev.Fatal != 0 {
 		d.fatal.Or(ev.Fatal)
 	}
