@@ -14,6 +14,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -57,8 +58,8 @@ func (a *Archive) Unpacked(ctx context.Context, depends bool, packages ...string
 	if err != nil {
 		return "", err
 	}
-	key := sha256.Sum256(fmt.Appendf(nil, "%v %v %v %v %v", a.Suites, a.Target, a.Architectures, depends, packages))
-	root := filepath.Join(dir, fmt.Sprintf("%s-%x", name(packages[0]), key[:4]))
+	name, _, _ := strings.Cut(packages[0], ":")
+	root := filepath.Join(dir, name+"-"+hash(a.Suites, a.Target, a.Architectures, depends, packages))
 	if _, err := os.Stat(root); err == nil {
 		return root, nil
 	}
@@ -95,13 +96,16 @@ func (a *Archive) Unpacked(ctx context.Context, depends bool, packages ...string
 	return root, nil
 }
 
-func name(pkg string) string { n, _, _ := strings.Cut(pkg, ":"); return n }
-
-// Depends lists what pkg depends on directly.
+// Depends lists what pkg depends on directly. The answer is kept with the
+// packages, so that one that has been fetched needs no network again.
 func (a *Archive) Depends(ctx context.Context, pkg string) ([]string, error) {
 	dir, err := a.dir()
 	if err != nil {
 		return nil, err
+	}
+	kept := filepath.Join(dir, "depends-"+hash(pkg))
+	if b, err := os.ReadFile(kept); err == nil {
+		return strings.Fields(string(b)), nil
 	}
 	apt, err := a.update(ctx, dir)
 	if err != nil {
@@ -118,7 +122,16 @@ func (a *Archive) Depends(ctx context.Context, pkg string) ([]string, error) {
 			names = append(names, strings.Trim(strings.TrimSpace(rest), "<>"))
 		}
 	}
+	if err := os.WriteFile(kept, []byte(strings.Join(names, "\n")), 0o644); err != nil {
+		return nil, fmt.Errorf("fetch: %w", err)
+	}
 	return names, nil
+}
+
+// hash tells requests apart in file names.
+func hash(v ...any) string {
+	sum := sha256.Sum256(fmt.Append(nil, v...))
+	return hex.EncodeToString(sum[:6])
 }
 
 // apt is apt with a state of its own.
@@ -129,7 +142,7 @@ type apt struct {
 
 // update brings the index of packages up to date.
 func (a *Archive) update(ctx context.Context, dir string) (*apt, error) {
-	state := filepath.Join(dir, fmt.Sprintf("apt-%x", sha256.Sum256(fmt.Appendf(nil, "%v %v", a.Suites, a.Architectures)))[:16])
+	state := filepath.Join(dir, "apt-"+hash(a.Suites, a.Architectures))
 	for _, d := range []string{"lists/partial", "cache/archives/partial", "etc/preferences.d", "etc/apt.conf.d", "etc/trusted.gpg.d", "dpkg"} {
 		if err := os.MkdirAll(filepath.Join(state, d), 0o755); err != nil {
 			return nil, fmt.Errorf("fetch: %w", err)
