@@ -58,7 +58,7 @@ type TX struct {
 
 	arena      []byte
 	arenaAddr  uint64
-	arenaHead  int // next free byte
+	arenaHead  int // next free byte; the length of the arena at its end
 	arenaUsed  int
 	reserved   int // bytes of the frame being written; 0 when none
 	reservedAt int // where in the arena
@@ -213,9 +213,7 @@ func (t *TX) Commit(f TXFrame) {
 		t.arenaUsed += len(t.arena) - t.arenaHead
 	}
 	t.arenaUsed += size
-	if t.arenaHead = off + size; t.arenaHead == len(t.arena) {
-		t.arenaHead = 0
-	}
+	t.arenaHead = off + size
 	f.Addr, f.Len, f.Slots = t.arenaAddr+uint64(off), uint32(n), 0
 	f.Interrupt = t.mark(slots, size)
 	t.batch = append(t.batch, f)
@@ -364,10 +362,9 @@ func (t *TX) release(last int) {
 	t.tail = (last + 1) % t.cfg.Slots
 	t.done = t.ends[last].frame
 	// What is in use in the arena now runs from the end of this frame to
-	// arenaHead. Equal positions mean all of it or nothing, and it is all only
-	// when frames are left.
+	// arenaHead. It is less than all, since this frame was in there, too.
 	t.arenaUsed = t.arenaHead - t.ends[last].arena
-	if t.arenaUsed < 0 || t.arenaUsed == 0 && t.InUse() > 0 {
+	if t.arenaUsed < 0 {
 		t.arenaUsed += len(t.arena)
 	}
 }
