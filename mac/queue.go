@@ -189,12 +189,8 @@ func (q *Queue) Refill() bool {
 	starved := q.starved.Swap(false) // before looking: a later one is a new one
 	before := q.RX.Posted()
 	ok := q.RX.Refill()
-	switch {
-	case !starved || q.RX.Posted() > before: // Refill has rung
-	case q.RX.Posted() > 0:
-		q.RX.Kick()
-	default:
-		q.starved.Store(true)
+	if starved && before > 0 && q.RX.Posted() == before {
+		q.RX.Kick() // Refill rings only for what it posts
 	}
 	return ok
 }
