@@ -3,6 +3,7 @@ package mac
 import (
 	"errors"
 	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -187,6 +188,27 @@ func TestCloseWhileTheMonitorTicks(t *testing.T) {
 	})
 }
 
+// A tick that has begun before Close ends although Close holds what it needs.
+func TestCloseInTheMiddleOfATick(t *testing.T) {
+	inBubble(t, small(), func(t *testing.T, r *rig) {
+		r.send(1)
+		looking, proceed := make(chan struct{}), make(chan struct{})
+		once := sync.OnceFunc(func() { close(looking); <-proceed })
+		r.Queues()[0].tx.Lock()
+		r.core.tx[0].look = once
+		r.Queues()[0].tx.Unlock()
+		<-looking // the monitor is about to see whether there is anything to repair
+		done := make(chan error)
+		go func() { done <- r.Close() }()
+		for r.transition.TryLock() {
+			r.transition.Unlock()
+			runtime.Gosched()
+		}
+		close(proceed)
+		require.NoError(t, <-done)
+	})
+}
+
 func TestCloseFromManyGoroutines(t *testing.T) {
 	inBubble(t, small(), func(t *testing.T, r *rig) {
 		closed := make(chan error)
@@ -209,11 +231,7 @@ func TestStartDuringClose(t *testing.T) {
 		go func() { started <- r.Start() }() // waits for the poll goroutine
 		synctest.Wait()
 		go func() { done <- r.Close() }()
-		for open := true; open; runtime.Gosched() { // Close waits for a lock, which is nothing to wait for
-			r.mu.Lock()
-			open = r.state != closed
-			r.mu.Unlock()
-		}
+		r.awaitClosing()
 		p.unblock()
 		require.ErrorIs(t, <-started, ErrClosed)
 		require.NoError(t, <-done)
@@ -221,6 +239,16 @@ func TestStartDuringClose(t *testing.T) {
 		require.Equal(t, "Stop", r.core.log()[1], "what was started is stopped")
 		require.NoError(t, r.bus.released())
 	})
+}
+
+// awaitClosing waits for Close to have begun. It may wait for a lock then, which a
+// bubble does not count as waiting.
+func (r *rig) awaitClosing() {
+	for open := true; open; runtime.Gosched() {
+		r.mu.Lock()
+		open = r.state != closed
+		r.mu.Unlock()
+	}
 }
 
 // Frames that were sent count as sent, although the ring was not reaped; but for

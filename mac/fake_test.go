@@ -204,6 +204,7 @@ type fakeTX struct {
 	slots int
 	kicks int
 	sent  int // slots sent and not reaped
+	look  func()
 }
 
 func (r *fakeTX) Kick(int) { r.kicks++ }
@@ -216,6 +217,9 @@ func (r *fakeTX) Fill(_ int, frames []ring.TXFrame) {
 }
 
 func (r *fakeTX) Done(from, mark, _ int) int {
+	if r.look != nil {
+		r.look()
+	}
 	n := (mark-from+r.slots)%r.slots + 1
 	if n > r.sent {
 		return 0

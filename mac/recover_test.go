@@ -83,6 +83,23 @@ func TestTransmitTimeoutNeedsStandstill(t *testing.T) {
 	})
 }
 
+// Progress counts whoever has found it.
+func TestTransmitTimeoutSeesWhatSendersReaped(t *testing.T) {
+	inBubble(t, small(), func(t *testing.T, r *rig) {
+		q := r.Queues()[0]
+		r.send(4)
+		for range 5 {
+			pass(4 * time.Second)
+			r.sent(2)
+			q.tx.Lock()
+			require.Positive(t, q.tx.ring.Reap())
+			q.tx.Unlock()
+			r.send(2)
+		}
+		require.Zero(t, r.Snapshot().Recoveries)
+	})
+}
+
 // A link that is down is no reason either: nothing can be sent.
 func TestTransmitTimeoutNeedsALink(t *testing.T) {
 	inBubble(t, small(), func(t *testing.T, r *rig) {
@@ -257,9 +274,13 @@ func TestCloseDuringAReset(t *testing.T) {
 		synctest.Wait()
 		done := make(chan error)
 		go func() { done <- r.Close() }()
+		r.awaitClosing()
 		p.unblock()
 		require.NoError(t, <-done)
 		<-p.ended
+		log := r.core.log()
+		require.Equal(t, afterReset[:8], log[:8], "the reset ends")
+		require.Equal(t, "Stop", log[8], "and is undone; nobody has brought the link up in between")
 		require.NoError(t, r.bus.released())
 		require.False(t, r.canSend())
 	})

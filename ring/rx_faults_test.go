@@ -288,6 +288,7 @@ func TestRXRunsDryAndComesBack(t *testing.T) {
 	require.Len(t, held, 4)
 	require.Zero(t, r.rx.Posted())
 	kicks := r.dev.kicks
+	require.Equal(t, 1, kicks, "nothing was posted, nothing was rung for")
 	for _, p := range held {
 		r.pool.Recycle(p)
 	}

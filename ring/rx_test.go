@@ -361,7 +361,12 @@ func TestRXResetInEveryState(t *testing.T) {
 			require.Equal(t, r.pool.Pages(), r.pool.Stats().Free)
 			require.Equal(t, tc.lost, r.rx.Stats().MissingLast)
 			require.Empty(t, r.harvest(64))
+			r.rx.SetInterrupts(3)
+			r.rx.Refill()
+			r.rx.Reset() // the period starts anew, too
+			r.dev.asked = nil
 			require.True(t, r.refill())
+			require.Equal(t, []bool{false, false, true, false, false, true, false, false}, r.dev.asked)
 			for i := range 20 {
 				require.True(t, r.send(pattern(i, 300), 4, 0))
 				require.Equal(t, [][]byte{pattern(i, 300)}, r.harvest(64))
