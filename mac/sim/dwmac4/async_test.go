@@ -101,6 +101,27 @@ func TestResetWhileTransmitting(t *testing.T) {
 	r.noViolations()
 }
 
+// The same with the ring's address written instead of a reset.
+func TestNewRingWhileTransmitting(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	r := asyncRig(t, func([]byte) { entered <- struct{}{}; <-leave })
+	r.send(0, 0, frame(peerAddr, 60), 0, 0)
+	<-entered
+	r.clear(ch(0, gmac4.ChanTxControl), gmac4.TxControlST)
+	old := r.tx[0]
+	r.tx[0] = r.ring(64, 2048, 16)
+	r.program(0)
+	r.queueTX(0, 0, frame(peerAddr, 70), 0, gmac4.TDES3FD|gmac4.TDES3LD|70)
+	leave <- struct{}{}
+	r.write(ch(0, gmac4.ChanTxTail), r.tx[0].tail(1))
+	<-entered
+	require.True(t, r.tx[0].own(0), "not given back for the old frame")
+	require.True(t, old.own(0))
+	leave <- struct{}{}
+	require.NoError(t, r.m.Close())
+	r.noViolations()
+}
+
 // While a frame is on its way out every register answers.
 func TestBlockedWireBlocksNoRegister(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})

@@ -122,6 +122,8 @@ func TestAddressRegisters(t *testing.T) {
 	require.True(t, r.passes(addr("02:00:00:00:00:51")), "the last byte is not compared")
 	r.setAddr(1, a, 0)
 	require.False(t, r.passes(a))
+	r.setAddr(0, ownAddr, gmac4.Put(gmac4.AddrHighMBC, 63))
+	require.False(t, r.passes(a), "the own address has no mask")
 	r.setAddr(3, a, gmac4.AddrHighAE)
 	require.False(t, r.passes(a), "there is no slot 3")
 	require.Zero(t, r.read(gmac4.AddrHigh(3)))
@@ -235,6 +237,10 @@ func TestReceiveChecksum(t *testing.T) {
 			r.set(qu(0, gmac4.RxQOpMode), gmac4.RxQOpFEP)
 			r.m.Deliver(c.f)
 			require.Equal(t, c.drop, r.rx[0].own(2))
+			r.clear(qu(0, gmac4.RxQOpMode), gmac4.RxQOpRSF|gmac4.RxQOpFEP)
+			before := r.m.Stats().RX[0]
+			r.m.Deliver(c.f)
+			require.Equal(t, before+1, r.m.Stats().RX[0], "nothing is dropped without store and forward")
 		})
 	}
 	t.Run("no engine", func(t *testing.T) {

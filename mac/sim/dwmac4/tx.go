@@ -14,11 +14,11 @@ import (
 
 // transmitter is the transmit half. mu guards all of it but the atomics, and is
 // not held while a frame is on its way through out. running says that somebody
-// runs the engine; others only ask for another round.
+// runs the engine; others leave it to him, since he looks again after each frame
+// for which he let go of mu.
 type transmitter struct {
 	mu      sync.Mutex
 	running bool
-	again   bool
 	gen     uint64 // changes with every reset
 	ch      [gmac4.MaxChannels]txChannel
 	out     func(frame []byte)
@@ -43,18 +43,16 @@ func (m *Model) pumpTX() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.running {
-		t.again = true
 		return
 	}
 	t.running = true
 	for more := true; more && !m.closed.Load(); {
-		t.again, more = false, m.sendPause()
+		more = m.sendPause()
 		for c := range m.cfg.Queues {
 			t.ch[c].busy.Store(true)
 			more = m.sendOne(c) || more
 			t.ch[c].busy.Store(false)
 		}
-		more = more || t.again
 	}
 	t.running = false
 }

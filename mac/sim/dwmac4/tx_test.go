@@ -238,6 +238,7 @@ func TestStuckRingEnds(t *testing.T) {
 	}
 	r.write(ch(0, gmac4.ChanTxTail), r.tx[0].tail(0)+0x1000)
 	require.Len(t, r.sent, 8)
+	require.Zero(t, r.status(0)&gmac4.IntFBE)
 }
 
 // A frame cut by a stop is forgotten with the old ring.
