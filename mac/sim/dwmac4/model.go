@@ -9,9 +9,9 @@
 // driver must never do are kept as Violations.
 //
 // Left out are timestamps, EEE and wake-up, split headers, VLAN insertion,
-// layer 3 and 4 filters, early interrupts (ETI, ERI) and the safety and scheduling
-// extensions: the feature
-// registers say so, and the registers behind them only hold what is written.
+// layer 3 and 4 filters, the early interrupts (ETI, ERI), and the safety and
+// scheduling extensions: the feature registers say so, and the registers behind
+// them only hold what is written.
 package dwmac4
 
 import (
