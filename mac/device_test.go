@@ -2,6 +2,7 @@ package mac
 
 import (
 	"errors"
+	"math"
 	"runtime"
 	"sync"
 	"testing"
@@ -291,7 +292,7 @@ func TestSetMTU(t *testing.T) {
 		require.Equal(t, 4074, r.MTU())
 		require.Equal(t, 4074, r.Config().MTU)
 		require.Equal(t, 4074, r.core.mtu)
-		for _, mtu := range []int{-1, 0, 67, 4075, 1 << 40} {
+		for _, mtu := range []int{-1, 0, 67, 4075, math.MaxInt32} {
 			require.ErrorIs(t, r.SetMTU(mtu), ErrConfig)
 		}
 		require.EqualError(t, r.SetMTU(9001), "mac: bus0: MTU 9001: takes 68 to 4074: invalid configuration")

@@ -2,6 +2,7 @@ package ring_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,7 +34,7 @@ func TestTXSendsFramesOfEveryLength(t *testing.T) {
 func TestTXRefusesLengthsItCanNeverTake(t *testing.T) {
 	r := newTXRig(t, txOptions{slots: 4, arena: 1000}) // 960 bytes of it are whole lines
 	require.Equal(t, 960, r.tx.MaxFrame())
-	for _, n := range []int{-1, 0, 961, 1 << 40} {
+	for _, n := range []int{-1, 0, 961, math.MaxInt32} {
 		require.Nil(t, r.tx.Reserve(n))
 	}
 	require.Zero(t, r.tx.Stats().Full, "nothing to wait for")

@@ -35,7 +35,7 @@ func TestWordsShowEveryAccessToTheWatcher(t *testing.T) {
 	w.WriteBarrier()
 	w.Publish(0, 0x80000000)
 	w.DoorbellBarrier()
-	require.EqualValues(t, 0x80000000, w.Load(0))
+	require.Equal(t, uint32(0x80000000), w.Load(0))
 	w.ReadBarrier()
 	require.EqualValues(t, 0x11, w.Load(1))
 	require.Equal(t, []string{
