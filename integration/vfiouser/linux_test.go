@@ -107,14 +107,16 @@ const (
 	txQueueHandle = 0x7003
 )
 
-func node(m *dwmac4.Model, irq []uint32, more []guest.Prop) guest.Node {
-	return guest.Node{Name: fmt.Sprintf("ethernet@%x", guest.BAR), Props: append([]guest.Prop{
+// node is the MAC behind the BAR of the device with this index.
+func node(m *dwmac4.Model, device uint32, irq []uint32, more ...guest.Prop) guest.Node {
+	bar := guest.BAR + device*guest.BARSize
+	return guest.Node{Name: fmt.Sprintf("ethernet@%x", bar), Props: append([]guest.Prop{
 		guest.Strings("compatible", m.Compatible()...),
-		guest.Cells("reg", 0, guest.BAR, 0, guest.BARSize),
+		guest.Cells("reg", 0, bar, 0, guest.BARSize),
 		guest.Cells("interrupts", irq...), guest.Strings("interrupt-names", "macirq"),
 		guest.Cells("clocks", clockHandle, clockHandle), guest.Strings("clock-names", "stmmaceth", "pclk"),
 		guest.Strings("phy-mode", "rgmii"), {Name: "dma-coherent"},
-		{Name: "mac-address", Value: []byte{2, 0, 0, 0, 0, 1}},
+		{Name: "mac-address", Value: []byte{2, 0, 0, 0, 0, byte(device + 1)}},
 	}, more...), Children: []guest.Node{{Name: "fixed-link", Props: []guest.Prop{
 		guest.Cells("speed", 1000), {Name: "full-duplex"},
 	}}}}
@@ -171,7 +173,7 @@ func linuxStmmac(t *testing.T, debian *guest.Debian, config *dwmac4.Config, msi 
 	served := make(chan error, 1)
 	go func() { served <- s.AcceptAndServe(ctx, l) }()
 
-	cmd, err := debian.Command(ctx, &guest.Machine{Sockets: []string{socket}, Nodes: append(queues, clock(model), node(model, irq, more))},
+	cmd, err := debian.Command(ctx, &guest.Machine{Sockets: []string{socket}, Nodes: append(queues, clock(model), node(model, 0, irq, more...))},
 		guest.NewInitrd(busybox, modules, prelude+script).Bytes(), dir)
 	require.NoError(t, err)
 	results := converse(ctx, t, cmd, func(name string) string {
