@@ -16,9 +16,10 @@ func emptyTree() []byte {
 	w.u32(fdtFinish)
 	be := binary.BigEndian
 	h := make([]byte, fdtHeaderLen+16) // one reservation, the empty one
-	for i, v := range []int{fdtMagic, len(h) + len(w.structs) + len(w.texts), len(h), len(h) + len(w.structs), fdtHeaderLen, 17, 16, 0, len(w.texts), len(w.structs)} {
+	for i, v := range []int{0, len(h) + len(w.structs) + len(w.texts), len(h), len(h) + len(w.structs), fdtHeaderLen, 17, 16, 0, len(w.texts), len(w.structs)} {
 		be.PutUint32(h[4*i:], uint32(v))
 	}
+	be.PutUint32(h, fdtMagic)
 	return append(append(h, w.structs...), w.texts...)
 }
 
