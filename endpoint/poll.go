@@ -49,7 +49,7 @@ func (p *poller) run() {
 	timer.Stop()
 	defer timer.Stop()
 	for empty := 0; p.q.Checkpoint() && !p.stopped(); {
-		worked, full := p.pass()
+		worked, _ := p.pass()
 		c := p.e.dev.Coalesce()
 		if worked {
 			empty = 0
@@ -61,7 +61,8 @@ func (p *poller) run() {
 			continue
 		}
 		p.q.Unmask()
-		if worked, full = p.pass(); worked {
+		worked, full := p.pass()
+		if worked {
 			empty = 0
 			continue
 		}

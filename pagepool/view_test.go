@@ -1,3 +1,5 @@
+//lint:file-ignore U1000 the fields of layouts are looked at by reflection
+
 package pagepool
 
 import (

@@ -31,8 +31,8 @@ type rxDevice struct {
 	armed   map[uint64]int // page address to slot
 	reserve int
 
-	post, kicked, device, harvest int // next slot to post, rung, written, harvested
-	unrung, avail, handed         int // slots posted and not rung, the device's, handed back
+	post, device, harvest int // next slot to post, written, harvested
+	unrung, avail, handed int // slots posted and not rung, the device's, handed back
 
 	kicks, reads int
 	asked        []bool // Interrupt of every buffer ever posted

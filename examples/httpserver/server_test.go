@@ -50,7 +50,7 @@ func TestBytesThroughTheChain(t *testing.T) {
 	res, err := s.client.Head(s.url + "bytes?n=1T")
 	require.NoError(t, err)
 	res.Body.Close()
-	require.EqualValues(t, 1<<40, res.ContentLength)
+	require.Equal(t, int64(1<<40), res.ContentLength)
 }
 
 func TestUploadThroughTheChain(t *testing.T) {

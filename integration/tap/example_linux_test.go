@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,6 +30,11 @@ func TestExampleServer(t *testing.T) {
 	ctx := testContext(t)
 	server := exec.CommandContext(ctx, binary, "-tap", device, "-pcap", recording,
 		"-ip", our4.String()+"/24,"+our6.String()+"/64", "-addr", ":80")
+	// Whatever ends the tests ends the server, and with it the namespace. The signal
+	// is tied to this thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	server.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	var complaint bytes.Buffer
 	server.Stderr = &complaint
 	stdout, err := server.StdoutPipe()
@@ -83,7 +89,7 @@ func fetch(t *testing.T, ctx context.Context, args ...string) string {
 func checkRecording(t *testing.T, name string) {
 	raw, err := os.ReadFile(name)
 	require.NoError(t, err)
-	require.EqualValues(t, 0xa1b23c4d, binary.LittleEndian.Uint32(raw), "magic number of nanosecond pcap")
+	require.Equal(t, uint32(0xa1b23c4d), binary.LittleEndian.Uint32(raw), "magic number of nanosecond pcap")
 	require.EqualValues(t, 1, binary.LittleEndian.Uint32(raw[20:]), "link type Ethernet")
 	frames := 0
 	for rest := raw[24:]; len(rest) > 0; frames++ {

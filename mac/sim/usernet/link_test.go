@@ -37,7 +37,7 @@ func checkFrame(t *testing.T, mtu int, frame []byte) {
 		if !h.IsValid(len(ip)) {
 			t.Errorf("IPv6 header % x", ip[:40])
 		}
-		src, dst, proto, segment = h.SourceAddress(), h.DestinationAddress(), h.TransportProtocol(), h.Payload()
+		src, dst, proto, segment = h.SourceAddress(), h.DestinationAddress(), tcpip.TransportProtocolNumber(h.NextHeader()), h.Payload()
 	default:
 		return
 	}
