@@ -18,15 +18,20 @@ import (
 // TCP of both sides repairs what a bad cable does, and checksums find every
 // flipped bit.
 func TestBadCable(t *testing.T) {
+	needKernel(t)
 	bad := func(seed uint64) cable.Impairments {
 		return cable.Impairments{Seed: seed, Drop: 5, Swap: 5, Duplicate: 5, Corrupt: 5}
 	}
-	for name, s := range map[string]setup{
-		"checksum offload":    {},
-		"no checksum offload": {mac: mac.Config{NoRXChecksum: true, NoTXChecksum: true}},
-		"GRO and GSO":         {endpoint: endpoint.Options{GRO: true, GSO: true}},
+	for _, c := range []struct {
+		name  string
+		setup setup
+	}{
+		{"checksum offload", setup{}},
+		{"no checksum offload", setup{mac: mac.Config{NoRXChecksum: true, NoTXChecksum: true}}},
+		{"GRO and GSO", setup{endpoint: endpoint.Options{GRO: true, GSO: true}}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
+			s := c.setup
 			s.cable = cable.Options{AToB: bad(1), BToA: bad(2)}
 			r := boot(t, s)
 			r.transfers(t, max(4<<20/slowdown, 1<<20), 2)

@@ -32,6 +32,7 @@ func TestDefault(t *testing.T) {
 
 // Whatever is switched on or off, every byte arrives.
 func TestConfigurations(t *testing.T) {
+	needKernel(t)
 	const size = 16 << 20 / slowdown
 	for _, c := range []struct {
 		name  string
@@ -95,6 +96,7 @@ func TestConfigurations(t *testing.T) {
 
 // Frames of 9014 bytes, each in one page and each in several.
 func TestJumboFrames(t *testing.T) {
+	needKernel(t)
 	const mtu, size = 9000, 32 << 20 / slowdown
 	fifo := model.Config{RXFIFO: 64 << 10, TXFIFO: 64 << 10}
 	for _, c := range []struct {
