@@ -139,6 +139,51 @@ func TestBlockedWireBlocksNoRegister(t *testing.T) {
 	require.NoError(t, r.m.Close())
 }
 
+// slowDMA takes its time over one access.
+type slowDMA struct {
+	sim.DMA
+	armed, left atomic.Bool
+	entered     chan struct{}
+}
+
+func (d *slowDMA) Slice(addr uint64, n int, write bool) ([]byte, error) {
+	if d.armed.CompareAndSwap(true, false) {
+		close(d.entered)
+		for range 10_000 {
+			runtime.Gosched()
+		}
+		d.left.Store(true)
+	}
+	return d.DMA.Slice(addr, n, write)
+}
+
+// Memory that is unmapped may go when Quiesce has returned.
+func TestQuiesce(t *testing.T) {
+	for name, begin := range map[string]func(r *rig){
+		"receive":  func(r *rig) { r.m.Deliver(frame(ownAddr, 60)) },
+		"transmit": func(r *rig) { r.send(0, 0, frame(peerAddr, 60), 0, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &rig{t: t, space: sim.NewSpace(nil)}
+			dma := &slowDMA{DMA: r.space, entered: make(chan struct{})}
+			r.m = New(Config{})
+			r.m.Connect(dma, func(bool) {})
+			r.m.OnTransmit(func([]byte) {})
+			r.setup(8, 2048)
+			r.m.Quiesce()
+			r.post(0, 0, 7, 0)
+			dma.armed.Store(true)
+			var wg sync.WaitGroup
+			wg.Go(func() { begin(r) })
+			<-dma.entered
+			r.m.Quiesce()
+			require.True(t, dma.left.Load())
+			wg.Wait()
+			require.NoError(t, r.m.Close())
+		})
+	}
+}
+
 func TestCloseUnderLoad(t *testing.T) {
 	for range 20 {
 		r := asyncRig(t, func([]byte) {})

@@ -55,6 +55,9 @@ type Config struct {
 	// JunkLengths has descriptors that are not a frame's last hold junk instead
 	// of the bytes so far in their length field.
 	JunkLengths bool
+	// AnyLinkChange accepts a change of speed or duplex while the MAC runs, which
+	// is a violation otherwise. Linux's driver makes it at each link-up.
+	AnyLinkChange bool
 	// CheckArmed looks, with each tail write, for armed receive buffers that
 	// share bytes, and records them as violations.
 	CheckArmed bool

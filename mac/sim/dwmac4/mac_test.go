@@ -261,6 +261,15 @@ func TestInBandLink(t *testing.T) {
 	require.Zero(t, r.read(gmac4.MACPHYIF)&gmac4.PHYIFLink)
 }
 
+func TestLinkChangeWhileRunning(t *testing.T) {
+	for _, accepted := range []bool{false, true} {
+		r := newRig(t, Config{AnyLinkChange: accepted})
+		r.set(gmac4.MACConfig, gmac4.ConfigTE|gmac4.ConfigRE)
+		r.set(gmac4.MACConfig, gmac4.ConfigPS)
+		require.Equal(t, !accepted, r.m.Violations().Count() == 1)
+	}
+}
+
 func TestLinkFlap(t *testing.T) {
 	r := newRig(t, Config{InBandLink: true})
 	r.post(0, 0, 7, 0)

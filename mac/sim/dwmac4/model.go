@@ -218,6 +218,16 @@ func (m *Model) Faults() *sim.Faults { return m.faults }
 // of DMA memory are the Space's.
 func (m *Model) Violations() *sim.Violations { return &m.bad }
 
+// Quiesce waits until the accesses to memory that the engines have begun are
+// over, so that memory which has been taken out of the DMA space can go. Both
+// engines reach memory only with their lock held.
+func (m *Model) Quiesce() {
+	m.rx.mu.Lock()
+	defer m.rx.mu.Unlock()
+	m.tx.mu.Lock()
+	defer m.tx.mu.Unlock()
+}
+
 // Close implements sim.Device. It waits for a transmit function that blocks.
 func (m *Model) Close() error {
 	if m.closed.Swap(true) {
