@@ -1,0 +1,197 @@
+// Package dma cuts DMA memory into the pieces a driver asks for. Where the
+// memory comes from, and which address the device has for it, is the bus's
+// business.
+package dma
+
+import (
+	"fmt"
+	"math/bits"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/pagepool"
+)
+
+const (
+	// line is the unit of pieces: no two of them share a cache line of any CPU
+	// this runs on (64 bytes; 128 on some arm64).
+	line = 128
+	// maxPiece bounds a piece, so that sizes fit an int of 32 bits.
+	maxPiece = 1 << 30
+)
+
+// Region is memory that the device sees contiguously from Device on. Its first
+// byte has the same remainder by the page size it was made of on both sides.
+type Region struct {
+	Bytes  []byte
+	Device uint64
+}
+
+// Source makes memory that the device can reach. Pool serialises the calls.
+type Source interface {
+	// Map returns at least size bytes, aligned to align on both sides, all below
+	// limit as the device counts, and not across a multiple of 4 GiB.
+	Map(size, align int, limit uint64) (Region, error)
+	// Check fails when the region is no longer where Map left it.
+	Check(Region) error
+	// Unmap takes back what Map made. Nothing uses it any more.
+	Unmap(Region) error
+}
+
+// Pool hands out coherent DMA memory. Its methods, and those of the memory, may
+// be called from any goroutine.
+type Pool struct {
+	name   string
+	source Source
+
+	mu      sync.Mutex // guards what follows and serialises source
+	regions []*region
+	closed  bool
+}
+
+// region belongs to the pool and is guarded by its lock.
+type region struct {
+	Region
+	free   Ranges // as the device counts
+	pieces int
+}
+
+// NewPool returns an empty pool. name begins its errors.
+func NewPool(name string, source Source) *Pool {
+	return &Pool{name: name, source: source}
+}
+
+// Alloc implements mac.Bus.Alloc. Small pieces share a region.
+func (p *Pool) Alloc(a mac.Alloc) (pagepool.Memory, error) {
+	if a.Size <= 0 || a.Size > maxPiece || a.Align < 0 || a.Align > maxPiece || bits.OnesCount(uint(a.Align)) > 1 || a.AddressBits < 16 || a.AddressBits > 64 {
+		return nil, fmt.Errorf("%s: allocate %d bytes, alignment %d, %d address bits: %w", p.name, a.Size, a.Align, a.AddressBits, mac.ErrConfig)
+	}
+	size := (a.Size + line - 1) / line * line
+	align := max(a.Align, line)
+	limit := uint64(1) << min(a.AddressBits, 63)
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, fmt.Errorf("%s: allocate %d bytes: %w", p.name, a.Size, os.ErrClosed)
+	}
+	for _, r := range p.regions {
+		if m := p.cut(r, a.Size, size, align, limit); m != nil {
+			if err := p.source.Check(r.Region); err != nil {
+				p.put(m)
+				return nil, fmt.Errorf("%s: allocate %d bytes: %w", p.name, a.Size, err)
+			}
+			return m, nil
+		}
+	}
+	made, err := p.source.Map(size, align, limit)
+	if err != nil {
+		return nil, fmt.Errorf("%s: allocate %d bytes below %#x: %w", p.name, a.Size, limit, err)
+	}
+	r := &region{Region: made}
+	r.free.Add(made.Device, uint64(len(made.Bytes)))
+	p.regions = append(p.regions, r)
+	m := p.cut(r, a.Size, size, align, limit)
+	if m == nil {
+		p.drop(r)
+		return nil, fmt.Errorf("%s: allocate %d bytes: %d bytes at %#x do not hold them with alignment %d below %#x: %w",
+			p.name, a.Size, len(made.Bytes), made.Device, align, limit, mac.ErrConfig)
+	}
+	return m, nil
+}
+
+// cut returns nil when the region has no room. mu is held.
+func (p *Pool) cut(r *region, want, size, align int, limit uint64) *memory {
+	if !congruent(r.Region, align) {
+		return nil
+	}
+	addr, ok := r.free.Take(uint64(size), uint64(align), limit)
+	if !ok {
+		return nil
+	}
+	r.pieces++
+	off := int(addr - r.Device)
+	m := &memory{pool: p, region: r, bytes: r.Bytes[off : off+want : off+want], addr: addr, size: size}
+	clear(r.Bytes[off : off+size])
+	return m
+}
+
+// put takes a piece back and the region with its last. mu is held.
+func (p *Pool) put(m *memory) error {
+	m.region.free.Add(m.addr, uint64(m.size))
+	if m.region.pieces--; m.region.pieces > 0 {
+		return nil
+	}
+	return p.drop(m.region)
+}
+
+func (p *Pool) drop(r *region) error {
+	p.regions = slices.DeleteFunc(p.regions, func(o *region) bool { return o == r })
+	return p.source.Unmap(r.Region)
+}
+
+// Close ends allocation. Memory that is still out stays as it is until it is
+// released.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+}
+
+// InUse counts the pieces that are out and the bytes of all regions.
+func (p *Pool) InUse() (pieces, mapped int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.regions {
+		pieces += r.pieces
+		mapped += len(r.Bytes)
+	}
+	return pieces, mapped
+}
+
+// memory is one piece. Only its holder uses it; the pool's lock guards nothing
+// of it but released.
+type memory struct {
+	pool     *Pool
+	region   *region
+	bytes    []byte
+	addr     uint64
+	size     int // of the piece, in whole lines
+	released bool
+}
+
+var _ pagepool.Memory = (*memory)(nil)
+
+// Bytes implements pagepool.Memory.
+func (m *memory) Bytes() []byte { return m.bytes }
+
+// DeviceAddr implements pagepool.Memory.
+func (m *memory) DeviceAddr() uint64 { return m.addr }
+
+// Coherent implements pagepool.Memory: buses hand out memory only where that is
+// so.
+func (m *memory) Coherent() bool { return true }
+
+// SyncForDevice implements pagepool.Memory. There is nothing to do for coherent
+// memory.
+func (m *memory) SyncForDevice(off, n int) {}
+
+// SyncForCPU implements pagepool.Memory. There is nothing to do for coherent
+// memory.
+func (m *memory) SyncForCPU(off, n int) {}
+
+// Release implements pagepool.Memory.
+func (m *memory) Release() error {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	if m.released {
+		return nil
+	}
+	m.released = true
+	if err := m.pool.put(m); err != nil {
+		return fmt.Errorf("%s: release %d bytes: %w", m.pool.name, len(m.bytes), err)
+	}
+	return nil
+}
