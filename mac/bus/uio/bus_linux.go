@@ -1,0 +1,329 @@
+package uio
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/bus/internal/dma"
+	"github.com/barewire/barewire/mac/bus/internal/irq"
+	"github.com/barewire/barewire/mac/bus/internal/mmio"
+	"github.com/barewire/barewire/mac/bus/internal/sysfs"
+	"github.com/barewire/barewire/pagepool"
+)
+
+// Bus is a device on Linux UIO. Its methods may be called from any goroutine.
+type Bus struct {
+	place
+	opts       Options
+	compatible []string
+	fd         int      // /dev/uioN, non-blocking; -1 before it is open
+	config     *os.File // PCI configuration space; nil for another kind of device
+	pool       *dma.Pool
+	coherent   bool
+	why        string // the memory is coherent or not
+
+	command sync.Mutex // guards the PCI command register; taken last
+
+	mu      sync.Mutex // guards what follows
+	windows map[int]*mmio.Window
+	line    *irq.Line
+	master  bool // PCI bus mastering is on
+	closed  bool
+	err     error
+}
+
+var _ mac.Bus = (*Bus)(nil)
+
+// Open opens a device that a UIO driver has. dev is "uio0" or "/dev/uio0", a PCI
+// address ("0000:00:01.0"), or the name of a platform device as in
+// /sys/bus/platform/devices ("ff700000.ethernet"). opts may be nil.
+//
+// PCI bus mastering is off until the first Alloc. The error wraps mac.ErrNoDevice
+// when there is no such device or another driver has it, and says how to bind
+// it.
+func Open(dev string, opts *Options) (*Bus, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.goarch == "" {
+		o.goarch = runtime.GOARCH
+	}
+	if o.ClockHz < 0 || o.HugePageSize < 0 || o.HugePageSize&(o.HugePageSize-1) != 0 {
+		return nil, fmt.Errorf("uio: open %s: clock %d Hz, huge page size %d: %w", dev, o.ClockHz, o.HugePageSize, mac.ErrConfig)
+	}
+	p, err := find(o.root, dev)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bus{place: p, opts: o, compatible: o.Compatible, fd: -1, windows: map[int]*mmio.Window{}}
+	if b.compatible == nil {
+		b.compatible = o.root.Compatible(p.device)
+		if p.pci != "" {
+			b.compatible = o.root.PCICompatible(p.pci)
+		}
+	}
+	b.coherent, b.why = o.root.Coherent(p.device, o.goarch)
+	if !b.coherent && o.AssumeCoherent {
+		b.coherent, b.why = true, "Options.AssumeCoherent"
+	}
+	b.pool = dma.NewPool("uio: "+p.name, newHugePages(o))
+	if err := b.open(); err != nil {
+		return nil, fmt.Errorf("uio: open %s: %w", dev, errors.Join(err, b.Close()))
+	}
+	return b, nil
+}
+
+func (b *Bus) open() error {
+	path := b.opts.root.Path("/dev", b.uio)
+	open := b.opts.open
+	if open == nil {
+		open = openDevice
+	}
+	fd, err := open(path)
+	if err != nil {
+		return sysfs.Why(&os.PathError{Op: "open", Path: path, Err: err}, "the device is there but its node is not: run udev or mdev -s", "run as root or: chown $USER /dev/"+b.uio)
+	}
+	b.fd = fd
+	if b.pci == "" {
+		return nil
+	}
+	config := b.opts.root.Path(b.device, "config")
+	if b.config, err = os.OpenFile(config, os.O_RDWR, 0); err != nil {
+		return sysfs.Why(err, "no PCI configuration space", "run as root")
+	}
+	// A device that a killed program has left running does no DMA from here on.
+	return b.setCommand(sysfs.CommandMemory, sysfs.CommandMaster)
+}
+
+func (b *Bus) setCommand(set, clear uint16) error {
+	b.command.Lock()
+	defer b.command.Unlock()
+	_, err := sysfs.SetCommand(b.config, set, clear)
+	return err
+}
+
+func openDevice(path string) (int, error) {
+	for {
+		fd, err := unix.Open(path, unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		if !errors.Is(err, unix.EINTR) {
+			return fd, err
+		}
+	}
+}
+
+// Name implements mac.Bus.
+func (b *Bus) Name() string { return b.name }
+
+// Compatible implements mac.Bus. A PCI device also has the name pciVVVV,DDDD.
+func (b *Bus) Compatible() []string { return b.compatible }
+
+// ClockHz implements mac.Bus.
+func (b *Bus) ClockHz() int { return b.opts.ClockHz }
+
+// String says in one line what the bus uses and why.
+func (b *Bus) String() string {
+	memory := "no DMA memory (Options.UnsafeHugePages is off)"
+	switch {
+	case b.opts.UnsafeHugePages && b.coherent:
+		memory = "DMA memory from huge pages without IOMMU (unsafe), coherent since " + b.why
+	case b.opts.UnsafeHugePages:
+		memory = "no DMA memory, since " + b.why
+	}
+	how := "UIO interrupt rearmed by " + platformDriver
+	if b.pci != "" {
+		how = "INTx rearmed by the PCI command register, as " + pciDriver + " masks it"
+	}
+	return fmt.Sprintf("uio %s (%s): %s; %s", b.name, b.uio, memory, how)
+}
+
+// Registers implements mac.Bus. The windows of a PCI device are its memory BARs
+// in order; those of another are the maps of UIO. They stay until Close.
+func (b *Bus) Registers(i int) (mac.Registers, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, fmt.Errorf("uio: %s: map registers: %w", b.name, os.ErrClosed)
+	}
+	if w := b.windows[i]; w != nil {
+		return w, nil
+	}
+	w, err := b.mapWindow(i)
+	if err != nil {
+		return nil, fmt.Errorf("uio: %s: register window %d: %w", b.name, i, err)
+	}
+	b.windows[i] = w
+	return w, nil
+}
+
+func (b *Bus) mapWindow(i int) (*mmio.Window, error) {
+	if b.pci != "" {
+		return b.mapBAR(i)
+	}
+	root, dir := b.opts.root, fmt.Sprintf("/sys/class/uio/%s/maps/map%d", b.uio, i)
+	if i < 0 || !root.Exists(dir) {
+		return nil, fmt.Errorf("there is no %s: %w", dir, mac.ErrNoDevice)
+	}
+	size, err := root.Number(dir, "size")
+	if err != nil {
+		return nil, err
+	}
+	offset, err := root.Number(dir, "offset")
+	if err != nil {
+		return nil, err
+	}
+	// Map N is found at N pages (uio-howto, "mmap").
+	return mmio.Map(b.fd, int64(i)*int64(os.Getpagesize()), offset, size)
+}
+
+func (b *Bus) mapBAR(i int) (*mmio.Window, error) {
+	bars, err := b.opts.root.BARs(b.pci)
+	if err != nil {
+		return nil, err
+	}
+	if i < 0 || i >= len(bars) {
+		return nil, fmt.Errorf("the device has %d memory BARs: %w", len(bars), mac.ErrNoDevice)
+	}
+	path := b.opts.root.Path(b.device, fmt.Sprintf("resource%d", bars[i].Index))
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_SYNC, 0)
+	if err != nil {
+		return nil, sysfs.Why(err, "the kernel gives no access to this BAR", "run as root")
+	}
+	defer f.Close()
+	return mmio.Map(int(f.Fd()), 0, bars[i].Start%uint64(os.Getpagesize()), bars[i].Size)
+}
+
+// Alloc implements mac.Bus. It fails with an error that wraps mac.ErrConfig
+// unless Options.UnsafeHugePages is set, and with one that wraps
+// mac.ErrUnsupported where DMA is not coherent. The first call turns PCI bus
+// mastering on: the driver has reset the core by then.
+func (b *Bus) Alloc(a mac.Alloc) (pagepool.Memory, error) {
+	if !b.opts.UnsafeHugePages {
+		return nil, fmt.Errorf("uio: %s: UIO has no DMA memory. Choose: package vfio, where there is an IOMMU; or Options.UnsafeHugePages, as root, knowing that a device that is not stopped writes to memory of others: %w", b.name, mac.ErrConfig)
+	}
+	if !b.coherent {
+		return nil, fmt.Errorf("uio: %s: DMA is not coherent on this platform, since %s, and huge pages are cached: a descriptor would not reach the device. Set Options.AssumeCoherent if you know better: %w", b.name, b.why, mac.ErrUnsupported)
+	}
+	m, err := b.pool.Alloc(a)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.startMaster(); err != nil {
+		return nil, errors.Join(err, m.Release())
+	}
+	return m, nil
+}
+
+func (b *Bus) startMaster() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.config == nil || b.master {
+		return nil
+	}
+	if err := b.setCommand(sysfs.CommandMaster, 0); err != nil {
+		return fmt.Errorf("uio: %s: turn bus mastering on: %w", b.name, err)
+	}
+	b.master = true
+	return nil
+}
+
+// Interrupt implements mac.Bus. UIO has line 0 alone, and it is open once at a
+// time.
+func (b *Bus) Interrupt(i int) (mac.Interrupt, error) {
+	if i != 0 {
+		return nil, fmt.Errorf("uio: %s: UIO has no interrupt line %d: %w", b.name, i, mac.ErrNoDevice)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, fmt.Errorf("uio: %s: open interrupt: %w", b.name, os.ErrClosed)
+	}
+	if b.line != nil && !b.line.Closed() {
+		return nil, fmt.Errorf("uio: %s: open interrupt: close the one that is open first: %w", b.name, mac.ErrConfig)
+	}
+	// A second descriptor of the same opening, so that closing the line neither
+	// ends bus mastering nor forgets the count of interrupts.
+	fd, err := unix.FcntlInt(uintptr(b.fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("uio: %s: open interrupt: %w", b.name, err)
+	}
+	line, err := irq.New(irq.Config{
+		Name: "uio: " + b.name, File: os.NewFile(uintptr(fd), "/dev/"+b.uio), Count: 4,
+		Rearm: func() error { return b.control(fd, true) },
+		Mask:  func() error { return b.control(fd, false) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	b.line = line
+	return line, nil
+}
+
+// control lets the line fire, or not.
+//
+// uio_pdrv_genirq disables the line at the interrupt controller when it fires
+// and takes a 1 or 0 written to the device. uio_pci_generic sets the Interrupt
+// Disable bit of the PCI command register instead and takes nothing: clearing
+// the bit is up to this side. Both are levels, so one that is still high fires
+// at once.
+func (b *Bus) control(fd int, on bool) error {
+	if b.config != nil {
+		if on {
+			return b.setCommand(0, sysfs.CommandNoINTx)
+		}
+		return b.setCommand(sysfs.CommandNoINTx, 0)
+	}
+	var word [4]byte
+	if on {
+		binary.NativeEndian.PutUint32(word[:], 1)
+	}
+	for {
+		_, err := unix.Write(fd, word[:])
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.ENOSYS):
+			return fmt.Errorf("its UIO driver has no interrupt control: bind the device to %s: %w", platformDriver, mac.ErrUnsupported)
+		case errors.Is(err, unix.EIO):
+			return fmt.Errorf("the device has no interrupt: %w: %w", err, mac.ErrNoDevice)
+		}
+		return err
+	}
+}
+
+// Close implements mac.Bus. It ends bus mastering of a PCI device; nothing but
+// the driver can stop the DMA of another. Registers must not be used any more.
+// Memory that is still out stays mapped.
+func (b *Bus) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return b.err
+	}
+	b.closed = true
+	var errs []error
+	if b.line != nil {
+		errs = append(errs, b.line.Close())
+	}
+	if b.config != nil {
+		errs = append(errs, b.setCommand(0, sysfs.CommandMaster), b.config.Close())
+	}
+	for _, w := range b.windows {
+		errs = append(errs, w.Unmap())
+	}
+	b.pool.Close()
+	if b.fd >= 0 {
+		errs = append(errs, unix.Close(b.fd))
+	}
+	if err := errors.Join(errs...); err != nil {
+		b.err = fmt.Errorf("uio: close %s: %w", b.name, err)
+	}
+	return b.err
+}

@@ -1,0 +1,168 @@
+package vfio
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/bus/internal/sysfs"
+)
+
+const driver = "vfio-pci"
+
+// find returns the IOMMU group of a device that vfio-pci, or a variant of it,
+// has.
+func find(r sysfs.Root, addr string) (group string, err error) {
+	dir := sysfs.PCIDevice(addr)
+	if !r.Exists(dir) {
+		return "", fmt.Errorf("no such PCI device (see /sys/bus/pci/devices): %w", mac.ErrNoDevice)
+	}
+	group = r.Target(dir, "iommu_group")
+	if group == "" {
+		return "", fmt.Errorf("there is no IOMMU for the device. Turn it on in the firmware and kernel (x86: intel_iommu=on), or use package uio, knowing what is unsafe about it: %w", mac.ErrUnsupported)
+	}
+	if has := r.Target(dir, "driver"); !vfioDriver(has) {
+		unbind := ""
+		if has == "" {
+			has = "none"
+		} else {
+			unbind = fmt.Sprintf("echo %s > %s/driver/unbind; ", addr, dir)
+		}
+		return "", fmt.Errorf("its driver is %s, not %s. As root: modprobe %s; echo %s > %s/driver_override; %secho %s > /sys/bus/pci/drivers_probe: %w",
+			has, driver, driver, driver, dir, unbind, addr, mac.ErrNoDevice)
+	}
+	if r.Exists("/dev/vfio/noiommu-" + group) {
+		return "", fmt.Errorf("the kernel runs VFIO without IOMMU (enable_unsafe_noiommu_mode), which keeps the device from nothing: turn the IOMMU on, or use package uio, knowing what is unsafe about it: %w", mac.ErrUnsupported)
+	}
+	return group, nil
+}
+
+// vfioDriver knows vfio-pci and its variants (mlx5-vfio-pci and others).
+func vfioDriver(name string) bool {
+	return name == driver || strings.HasSuffix(name, "-vfio-pci") || strings.HasSuffix(name, "_vfio_pci")
+}
+
+func (b *Bus) openFile(path, missing, denied string) (int, error) {
+	fd, err := b.k.Open(b.opts.root.Path(path))
+	if err != nil {
+		if errors.Is(err, unix.EBUSY) {
+			return -1, fmt.Errorf("open %s: another program has the device: %w", path, err)
+		}
+		return -1, sysfs.Why(&os.PathError{Op: "open", Path: path, Err: err}, missing, denied)
+	}
+	return fd, nil
+}
+
+func (b *Bus) openContainer() error {
+	fd, err := b.openFile("/dev/vfio/vfio", "the kernel has no VFIO containers: modprobe vfio-pci (CONFIG_VFIO_CONTAINER, or CONFIG_IOMMUFD_VFIO_CONTAINER and a link to /dev/iommu)", "as root: chmod 666 /dev/vfio/vfio")
+	if err != nil {
+		return err
+	}
+	b.container = fd
+	version, err := ask(b.k, fd, "VFIO_GET_API_VERSION", getAPIVersion, 0)
+	if err != nil {
+		return err
+	}
+	if version != apiVersion {
+		return fmt.Errorf("VFIO API version %d, want %d: %w", version, apiVersion, mac.ErrUnsupported)
+	}
+	return nil
+}
+
+func (b *Bus) openGroup() error {
+	path := "/dev/vfio/" + b.group
+	fd, err := b.openFile(path, "the group has no file: modprobe vfio-pci, run udev or mdev -s", "as root: chown $USER "+path)
+	if err != nil {
+		return err
+	}
+	b.groupFD = fd
+	flags, err := groupStatus(b.k, fd)
+	if err != nil {
+		return err
+	}
+	if flags&groupViable == 0 {
+		return fmt.Errorf("IOMMU group %s is not viable: all of its devices must go to %s or have no driver, since the IOMMU cannot tell them apart. In the way: %s: %w",
+			b.group, driver, others(b.opts.root, b.group), mac.ErrUnsupported)
+	}
+	return nil
+}
+
+// others names the devices of a group that another driver has.
+func others(r sysfs.Root, group string) string {
+	entries, _ := os.ReadDir(r.Path("/sys/kernel/iommu_groups", group, "devices"))
+	var names []string
+	for _, e := range entries {
+		if d := r.Target(sysfs.PCIDevice(e.Name()), "driver"); d != "" && d != "pcieport" && d != "pci-stub" && !vfioDriver(d) {
+			names = append(names, e.Name()+" ("+d+")")
+		}
+	}
+	if names == nil {
+		return "unknown"
+	}
+	return strings.Join(names, " ")
+}
+
+func (b *Bus) openIOMMU() error {
+	kind := 0
+	for _, t := range []int{type1v2, type1} {
+		n, err := ask(b.k, b.container, "VFIO_CHECK_EXTENSION", checkExtension, t)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			kind = t
+			break
+		}
+	}
+	if kind == 0 {
+		return fmt.Errorf("the kernel has no type 1 IOMMU for VFIO: modprobe vfio_iommu_type1: %w", mac.ErrUnsupported)
+	}
+	if err := setContainer(b.k, b.groupFD, b.container); err != nil {
+		return err
+	}
+	if _, err := ask(b.k, b.container, "VFIO_SET_IOMMU", setIOMMU, kind); err != nil {
+		if errors.Is(err, unix.EPERM) {
+			return fmt.Errorf("%w: the IOMMU does not isolate interrupts. Where all of the machine is trusted, as in a guest: echo 1 > /sys/module/vfio_iommu_type1/parameters/allow_unsafe_interrupts", err)
+		}
+		return err
+	}
+	var err error
+	b.memory, err = newMemory(b.k, b.container)
+	return err
+}
+
+func (b *Bus) openDevice() error {
+	fd, err := openDevice(b.k, b.groupFD, b.addr)
+	if err != nil {
+		return err
+	}
+	b.device = fd
+	flags, err := deviceFlags(b.k, fd)
+	if err != nil {
+		return err
+	}
+	if flags&deviceIsPCI == 0 {
+		return fmt.Errorf("VFIO device flags %#x: no PCI device: %w", flags, mac.ErrUnsupported)
+	}
+	r, err := deviceRegion(b.k, fd, regionConfig)
+	if err != nil {
+		return err
+	}
+	config := &configSpace{k: b.k, device: fd, region: r}
+	// Whatever state the device is in, it does no DMA before Alloc.
+	if _, err := sysfs.SetCommand(config, 0, sysfs.CommandMaster); err != nil {
+		return err
+	}
+	b.config = config
+	if flags&deviceCanReset != 0 {
+		if _, err := ask(b.k, fd, "VFIO_DEVICE_RESET", deviceReset, 0); err != nil {
+			return err
+		}
+	}
+	_, err = sysfs.SetCommand(config, sysfs.CommandMemory, sysfs.CommandMaster)
+	return err
+}
