@@ -317,3 +317,24 @@ func TestLinkDown(t *testing.T) {
 	_, ferr := m.Next(ctx)
 	require.NoError(t, ferr)
 }
+
+// TestLostInterrupt: an interrupt that never comes delays frames, by the
+// monitor's period, and loses none.
+func TestLostInterrupt(t *testing.T) {
+	m, _, r := single(t, nodeOptions{fake: fake.Options{Config: mac.Config{Coalesce: immediate}}}, false)
+	frame := udpFrame(m, 100)
+	for sent := range int64(2) {
+		loads, same := uint64(0), 0
+		eventually(t, "poll goroutine asleep", func() bool {
+			now := m.Trace().Counts().DescriptorLoads
+			if same++; now != loads {
+				loads, same = now, 0
+			}
+			return same > 10000
+		})
+		m.Faults().Once(sim.LostInterrupt)
+		m.Send(frame)
+		eventually(t, "delivery", func() bool { return r.count.Load() == sent+1 })
+	}
+	require.Positive(t, m.Faults().Hits(sim.LostInterrupt))
+}

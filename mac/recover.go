@@ -95,6 +95,7 @@ func (d *Device) watch(now time.Time) {
 	d.mu.Unlock()
 	var stuck *Queue
 	for _, q := range d.queues {
+		q.notify() // an interrupt that was lost costs a period, not the queue
 		if q.stuck(now, d.cfg.TXTimeout) {
 			stuck = q
 		}
