@@ -41,3 +41,9 @@ lint: ## gofmt, go vet and staticcheck
 cross: ## build for every architecture, and the portable packages for darwin and windows
 	@for arch in amd64 arm64 arm riscv64; do echo "linux/$$arch"; GOOS=linux GOARCH=$$arch GOARM=7 $(GO) vet ./... || exit 1; done
 	@for os in darwin windows; do echo "$$os"; GOOS=$$os GOARCH=arm64 $(GO) build $(PORTABLE) || exit 1; done
+
+.PHONY: integration-linux
+integration-linux: ## boot Linux in QEMU and have its stmmac driver prove the model (ARGS=-trace)
+	@sh .ci/setup
+	@$(GO) test -c -o bin/integration-linux ./integration/linux
+	@cd integration/linux && exec ../../bin/integration-linux -qemu -test.timeout 20m $(ARGS)

@@ -3,6 +3,8 @@ package guest
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -42,6 +44,13 @@ func (r *Initrd) pad() {
 	}
 }
 
+// Add adds a program and its libraries.
+func (r *Initrd) Add(p Program) {
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		r.File(name, p[name])
+	}
+}
+
 // Bytes ends the archive and returns it.
 func (r *Initrd) Bytes() []byte {
 	r.entry("TRAILER!!!", 0, nil)
@@ -53,7 +62,7 @@ func (r *Initrd) Bytes() []byte {
 // /mod under the names in /mod/order.
 func NewInitrd(busybox []byte, modules []Module, script string) *Initrd {
 	r := &Initrd{}
-	for _, d := range []string{"bin", "sbin", "dev", "proc", "sys", "tmp", "mod", "etc"} {
+	for _, d := range []string{"bin", "sbin", "dev", "proc", "sys", "tmp", "mod", "etc", "lib"} {
 		r.Dir(d)
 	}
 	r.File("bin/busybox", busybox)

@@ -1,0 +1,18 @@
+// Package linux proves the GMAC4/5 model with Linux's own driver: a stock Debian
+// arm64 kernel in QEMU has stmmac drive mac/sim/dwmac4, and whatever the two do
+// not agree on is wrong in the model. Barewire's own stack, the kernel of this
+// machine and a second Linux driver are the peers.
+//
+//	make integration-linux                  every check, a line for each
+//	make integration-linux ARGS='-test.run TestPair' one boot
+//	make integration-linux ARGS=-trace      the registers that Linux's driver and
+//	                                        Barewire's use, side by side
+//	make integration-linux ARGS=-test.v     with what the guest says
+//
+// Everything is fetched into the user's cache and nothing is installed; QEMU
+// emulates, so neither KVM nor, but for the peer behind a TAP device, root is
+// needed. go test ./... compiles the checks and boots nothing.
+//
+// There is one boot for each machine that differs. Checks share it and leave it
+// as they found it, so that each can be believed alone.
+package linux

@@ -1,0 +1,306 @@
+//go:build linux
+
+package linux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/barewire/barewire/integration/internal/guest"
+	"github.com/barewire/barewire/integration/vfiouser"
+	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/dwmac4"
+)
+
+// A boot, and one command in the guest, take no longer than this, or they have
+// failed.
+const (
+	bootTime    = 4 * time.Minute
+	commandTime = 60 * time.Second
+)
+
+// setup is what differs between machines.
+type setup struct {
+	title  string
+	models []dwmac4.Config
+	// wrap puts something between the bus and a model.
+	wrap func(i int, p *probe) sim.Device
+	// props are added to a device's node, and children to that of a device with
+	// an MDIO bus in place of a fixed link.
+	props    []guest.Prop
+	nodes    []guest.Node
+	fixed    []guest.Prop // properties of the fixed link; nil has a PHY instead
+	messages bool         // MSI instead of INTx, first device only
+	posted   bool
+	// driver is left out of the guest's start-up.
+	manual bool
+}
+
+// machine is a guest with modelled MACs, which its Linux drives as eth0, eth1 …
+type machine struct {
+	setup
+	t       *testing.T
+	shell   *guest.Shell
+	probes  []*probe
+	servers []*vfiouser.Server
+	served  chan error
+}
+
+// lib is what the guest's shell knows.
+const lib = `
+# received N SIZE ADDRESS... : how many of N answers came
+pings() { n=$1 s=$2; shift 2; ping -c $n -i 0.02 -W 3 -q -s $s "$@" | sed -n 's/.* \([0-9]*\) packets received.*/\1/p'; }
+# carrier DEV: wait for the link
+carrier() { for i in $(seq 100); do [ "$(cat /sys/class/net/$1/carrier 2>/dev/null)" = 1 ] && return 0; sleep 0.05; done; return 1; }
+insert() { for m in $(cat /mod/order); do [ -d /sys/module/$m ] || insmod /mod/$m.ko || return 1; done; }
+# configure DEV N: addresses
+configure() {
+	[ -e /sys/class/net/$1 ] || return 1
+	echo 0 > /proc/sys/net/ipv6/conf/$1/accept_dad
+	echo 1 > /proc/sys/net/ipv6/conf/$1/keep_addr_on_down
+	ip addr add 192.0.2.$2/24 dev $1
+	ip link set $1 up
+	ip -6 addr add fd00::$2/64 dev $1
+	carrier $1
+}
+# stat DEV NAME: a counter of ethtool -S
+stat() { ethtool -S $1 | sed -n "s/^ *$2: //p"; }
+`
+
+// start boots a machine and, unless told not to, has it bring up its interfaces:
+// device i is 192.0.2.(10+i) and fd00::(10+i). The test that the machine belongs
+// to ends with checks of what every machine must be at its end.
+func start(t *testing.T, s setup) *machine {
+	t.Helper()
+	needQEMU(t)
+	m := &machine{setup: s, t: t, served: make(chan error, len(s.models))}
+	if !check(t, s.title, "boot", func(t *testing.T) { m.boot(t, m.t) }) {
+		t.FailNow()
+	}
+	if !s.manual {
+		if !check(t, s.title, "insmod, probe and up", m.bringUp) {
+			t.FailNow()
+		}
+	}
+	return m
+}
+
+// boot starts the guest. What it leaves is cleaned up when outer ends.
+func (m *machine) boot(t, outer *testing.T) {
+	ctx, cancel := context.WithTimeout(outer.Context(), bootTime)
+	outer.Cleanup(cancel)
+	debian, err := guest.Fetch(ctx)
+	require.NoError(t, err)
+	modules, err := debian.Modules(ctx, "dwmac-generic")
+	require.NoError(t, err)
+	busybox, err := os.ReadFile(debian.Busybox())
+	require.NoError(t, err)
+	ethtool, err := debian.Ethtool()
+	require.NoError(t, err)
+	initrd := guest.NewInitrd(busybox, modules, lib+guest.ShellScript)
+	initrd.Add(ethtool)
+
+	dir := outer.TempDir()
+	g := &guest.Machine{PostedWrites: m.posted, Nodes: m.nodes}
+	for i, config := range m.models {
+		config.AnyLinkChange = true
+		p := newProbe(config)
+		var dev sim.Device = p
+		if m.wrap != nil {
+			dev = m.wrap(i, p)
+		}
+		o := &vfiouser.Options{Trace: p.trace}
+		irq := guest.IntA(i)
+		if m.messages && i == 0 {
+			o.MSIVectors, irq = 1, []uint32{0, 48, 1}
+		}
+		server, err := vfiouser.New(dev, o)
+		require.NoError(t, err)
+		socket := filepath.Join(dir, "mac"+strconv.Itoa(i))
+		l, err := vfiouser.Listen(socket)
+		require.NoError(t, err)
+		go func() { m.served <- server.AcceptAndServe(ctx, l) }()
+		m.probes, m.servers = append(m.probes, p), append(m.servers, server)
+		g.Sockets = append(g.Sockets, socket)
+		if i == 0 {
+			g.Nodes = append(g.Nodes, clockNode(p.Model))
+		}
+		g.Nodes = append(g.Nodes, m.node(p.Model, i, irq))
+	}
+	outer.Cleanup(func() { m.end(outer) })
+	cmd, err := debian.Command(ctx, g, initrd.Bytes(), dir)
+	if err != nil {
+		cancel()
+	}
+	require.NoError(t, err)
+	m.shell, err = guest.NewShell(ctx, cmd)
+	if err != nil {
+		cancel()
+	}
+	require.NoError(t, err)
+	for i := range m.models {
+		m.run(t, "echo 1 > /sys/bus/pci/devices/0000:00:0"+strconv.Itoa(i+1)+".0/enable")
+	}
+	if m.messages {
+		m.run(t, useMessages)
+	}
+}
+
+// useMessages has the guest use the first function's MSI as the platform device's
+// interrupt: it writes the capability by hand. Address and data are those of
+// QEMU's GICv2m, whose first interrupt is shared peripheral interrupt 48; 80 is
+// its number in the whole controller.
+const useMessages = `
+config() { printf "$2" | dd of=/sys/bus/pci/devices/0000:00:01.0/config bs=1 seek=$(($1)) conv=notrunc 2>/dev/null; }
+config 0x54 '\100\000\002\010'
+config 0x58 '\000\000\000\000'
+config 0x5c '\120\000'
+config 0x04 '\006\004'
+config 0x52 '\001\000'`
+
+// bringUp loads the driver and configures the interfaces.
+func (m *machine) bringUp(t *testing.T) {
+	m.run(t, "insert")
+	for i := range m.models {
+		m.run(t, fmt.Sprintf("configure eth%d %d", i, 10+i))
+		require.Equal(t, "stmmaceth", m.run(t, fmt.Sprintf("basename $(readlink /sys/class/net/eth%d/device/driver)", i)))
+	}
+}
+
+// run runs a script in the guest and returns what it said. The test fails when
+// its status is not 0.
+func (m *machine) run(t *testing.T, script string) string {
+	t.Helper()
+	out, err := m.try(t, script)
+	require.NoError(t, err)
+	return out
+}
+
+func (m *machine) try(t *testing.T, script string) (string, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
+	defer cancel()
+	begin := time.Now()
+	out, err := m.shell.Run(ctx, script)
+	t.Logf("%s: %.2f s\n%s", strings.TrimSpace(script), time.Since(begin).Seconds(), out)
+	return out, err
+}
+
+// number is run for a script that says a number.
+func (m *machine) number(t *testing.T, script string) uint64 {
+	t.Helper()
+	n, err := strconv.ParseUint(m.run(t, script), 10, 64)
+	require.NoError(t, err)
+	return n
+}
+
+// pings sends n echo requests of each size and wants as many answers.
+func (m *machine) pings(t *testing.T, n int, address string, sizes ...int) {
+	t.Helper()
+	var list strings.Builder
+	want := make([]string, len(sizes))
+	for i, s := range sizes {
+		fmt.Fprintf(&list, " %d", s)
+		want[i] = strconv.Itoa(n)
+	}
+	got := m.run(t, fmt.Sprintf("for s in%s; do pings %d $s %s; done", list.String(), n, address))
+	require.Equal(t, strings.Join(want, "\n"), got, "answers to %d pings of each size%s", n, list.String())
+}
+
+// healthy are the checks that end a machine's test: Linux has complained of
+// nothing, its driver has counted no error, and it has broken no rule of the
+// hardware.
+func (m *machine) healthy(t *testing.T) {
+	check(t, m.title, "no warning, no error counted", func(t *testing.T) {
+		require.Empty(t, m.run(t, `dmesg | grep -E 'WARNING:|Oops|BUG:|nobody cared|timed out|Call trace|failed' || true`))
+		for i := range m.models {
+			errors := m.run(t, fmt.Sprintf(`cd /sys/class/net/eth%d/statistics; grep -H . *_errors tx_dropped collisions | grep -v ':0$' || true`, i))
+			require.Empty(t, errors)
+		}
+	})
+	check(t, m.title, "rmmod", func(t *testing.T) { m.run(t, "rmmod dwmac_generic") })
+	check(t, m.title, "no rule of the hardware broken", func(t *testing.T) {
+		for i, p := range m.probes {
+			require.Empty(t, p.Violations().List())
+			require.Zero(t, m.servers[i].Stats().DMAFaults)
+			require.Zero(t, m.servers[i].Stats().Errors)
+		}
+	})
+}
+
+// end switches the guest off and waits for the servers.
+func (m *machine) end(t *testing.T) {
+	if m.shell != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), commandTime)
+		defer cancel()
+		if t.Failed() {
+			out, _ := m.shell.Run(ctx, "dmesg | tail -60")
+			t.Log(out)
+		}
+		if err := m.shell.PowerOff(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	for range m.servers {
+		if err := <-m.served; err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	for i, p := range m.probes {
+		t.Logf("eth%d: %+v %+v", i, m.servers[i].Stats(), p.Stats())
+	}
+}
+
+// Handles of nodes, out of the way of QEMU's.
+const (
+	clockHandle   = 0x7001
+	rxQueueHandle = 0x7002
+	txQueueHandle = 0x7003
+	phyHandle     = 0x7004
+)
+
+func clockNode(m *dwmac4.Model) guest.Node {
+	return guest.Node{Name: "mac-clock", Props: []guest.Prop{
+		guest.Strings("compatible", "fixed-clock"), guest.Cells("#clock-cells", 0),
+		guest.Cells("clock-frequency", uint32(m.ClockHz())), guest.Cells("phandle", clockHandle),
+	}}
+}
+
+// node is the MAC behind the BAR of device i.
+func (m *machine) node(model *dwmac4.Model, i int, irq []uint32) guest.Node {
+	bar := uint32(guest.BAR + i*guest.BARSize)
+	n := guest.Node{Name: fmt.Sprintf("ethernet@%x", bar), Props: append([]guest.Prop{
+		guest.Strings("compatible", model.Compatible()...),
+		guest.Cells("reg", 0, bar, 0, guest.BARSize),
+		guest.Cells("interrupts", irq...), guest.Strings("interrupt-names", "macirq"),
+		guest.Cells("clocks", clockHandle, clockHandle), guest.Strings("clock-names", "stmmaceth", "pclk"),
+		guest.Strings("phy-mode", "rgmii"), {Name: "dma-coherent"}, {Name: "snps,tso"},
+		{Name: "mac-address", Value: []byte{2, 0, 0, 0, 0, byte(10 + i)}},
+	}, m.props...)}
+	if m.fixed != nil {
+		n.Children = []guest.Node{{Name: "fixed-link", Props: m.fixed}}
+		return n
+	}
+	n.Props = append(n.Props, guest.Cells("phy-handle", phyHandle))
+	n.Children = []guest.Node{{
+		Name:  "mdio",
+		Props: []guest.Prop{guest.Strings("compatible", "snps,dwmac-mdio"), guest.Cells("#address-cells", 1), guest.Cells("#size-cells", 0)},
+		Children: []guest.Node{{Name: "ethernet-phy@1", Props: []guest.Prop{
+			guest.Strings("compatible", "ethernet-phy-ieee802.3-c22"), guest.Cells("reg", 1), guest.Cells("phandle", phyHandle),
+		}}},
+	}}
+	return n
+}
+
+// gigabit is a fixed link without pause.
+func gigabit() []guest.Prop {
+	return []guest.Prop{guest.Cells("speed", 1000), {Name: "full-duplex"}}
+}
