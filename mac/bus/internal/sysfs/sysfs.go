@@ -45,10 +45,10 @@ func (r Root) Number(path ...string) (uint64, error) {
 	return n, nil
 }
 
-// Target is the last element of what a symbolic link points to: the driver of
+// Target is the name of what a symbolic link leads to: the driver of
 // .../driver, the group of .../iommu_group. "" when there is no link.
 func (r Root) Target(path ...string) string {
-	to, err := os.Readlink(r.Path(path...))
+	to, err := filepath.EvalSymlinks(r.Path(path...))
 	if err != nil {
 		return ""
 	}
