@@ -285,17 +285,20 @@ func (b *Bus) control(fd int, on bool) error {
 		binary.NativeEndian.PutUint32(word[:], 1)
 	}
 	for {
-		_, err := unix.Write(fd, word[:])
-		switch {
-		case errors.Is(err, unix.EINTR):
-			continue
-		case errors.Is(err, unix.ENOSYS):
-			return fmt.Errorf("its UIO driver has no interrupt control: bind the device to %s: %w", platformDriver, mac.ErrUnsupported)
-		case errors.Is(err, unix.EIO):
-			return fmt.Errorf("the device has no interrupt: %w: %w", err, mac.ErrNoDevice)
+		if _, err := unix.Write(fd, word[:]); !errors.Is(err, unix.EINTR) {
+			return explainControl(err)
 		}
-		return err
 	}
+}
+
+func explainControl(err error) error {
+	switch {
+	case errors.Is(err, unix.ENOSYS):
+		return fmt.Errorf("its UIO driver has no interrupt control: bind the device to %s: %w", platformDriver, mac.ErrUnsupported)
+	case errors.Is(err, unix.EIO):
+		return fmt.Errorf("the device has no interrupt: %w: %w", err, mac.ErrNoDevice)
+	}
+	return err
 }
 
 // Close implements mac.Bus. It ends bus mastering of a PCI device; nothing but

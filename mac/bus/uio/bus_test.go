@@ -343,4 +343,8 @@ func TestOpenHere(t *testing.T) {
 func TestControlErrors(t *testing.T) {
 	b := &Bus{}
 	require.ErrorIs(t, b.control(-1, true), unix.EBADF)
+	require.NoError(t, explainControl(nil))
+	require.ErrorIs(t, explainControl(unix.ENOSYS), mac.ErrUnsupported)
+	require.ErrorContains(t, explainControl(unix.ENOSYS), "bind the device to uio_pdrv_genirq")
+	require.ErrorIs(t, explainControl(unix.EIO), mac.ErrNoDevice)
 }

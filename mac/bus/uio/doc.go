@@ -7,10 +7,11 @@
 //
 // DMA memory has to be asked for by Options.UnsafeHugePages, since it is unsafe
 // in a second way: when the process is killed, the device goes on writing to
-// pages that the kernel gives to somebody else. Recent uio_pci_generic takes bus
-// mastering away when its file is closed, also by the kernel; a platform device
-// is stopped by nothing but the next Open, whose driver resets the core before it
-// takes memory.
+// pages that the kernel gives to somebody else. uio_pci_generic takes bus
+// mastering away when its file is closed, also by the kernel, which leaves a short
+// time; a platform device is stopped by nothing but the next Open, whose driver
+// resets the core before it takes memory. The other side of it: whoever else opens
+// and closes /dev/uioN stops the DMA of the one who uses it.
 //
 // How the device gets to UIO (as root):
 //

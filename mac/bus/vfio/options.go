@@ -11,7 +11,8 @@ type Options struct {
 	// while the device still asserts it, so it is right for every core. A message
 	// is sent once, when a cause comes up. It is cheaper, but Rearm cannot bring
 	// back one that came up while another was served. Use it with cores that mask
-	// their causes until they have been served.
+	// their causes until they have been served. Some guests have no vectors to
+	// give; Interrupt says so.
 	MSI bool
 
 	// Compatible replaces what the bus finds out about the device.
