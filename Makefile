@@ -22,6 +22,8 @@ run: ## start the example HTTP server on a fake MAC (ADDR=host:port ARGS="-mtu 9
 test: ## run all tests, with the race detector
 	@sh .ci/setup
 	$(GO) test -race ./...
+	@echo "once more without the race detector, which spoils counts of allocations:"
+	$(GO) test -count=1 -run 'Alloc' ./pagepool ./ring ./mac/... ./endpoint
 
 .PHONY: bench
 bench: ## run the benchmarks

@@ -15,6 +15,7 @@ import (
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/fake"
 	"github.com/barewire/barewire/pagepool"
+	"github.com/barewire/barewire/ring"
 )
 
 // pageWriter is an application's buffer that looks at where its bytes come from.
@@ -90,4 +91,42 @@ func TestSocketReadsPages(t *testing.T) {
 	require.LessOrEqual(t, w.outside, int(copied)*1460, "only what was over the loan limit was copied")
 	require.Greater(t, w.inside, n/2)
 	t.Logf("%d bytes read in the DMA pages, %d from copies", w.inside, w.outside)
+}
+
+// TestPayloadLiesInPage: what netstack is given of a lent frame are the very
+// bytes that the device wrote, at their place in the DMA page.
+func TestPayloadLiesInPage(t *testing.T) {
+	for _, pageSize := range []int{2048, 512} {
+		o, _ := deterministic(mac.Config{CopyBreak: pagepool.LendAlways, PageSize: pageSize, Coalesce: &ring.Coalesce{RXFrames: 1}})
+		m, _, r := single(t, nodeOptions{fake: o}, true)
+		frame := udpFrame(m, 1400)
+		m.Send(frame)
+		eventually(t, "delivery", func() bool { return r.count.Load() == 1 })
+
+		pool := m.Queues()[0].Pool
+		lo := uintptr(unsafe.Pointer(unsafe.SliceData(pool.Bytes(0))))
+		hi := lo + uintptr(pool.Pages()*pool.PageSize())
+		pkt := r.pkts[0]
+		_, ok := pkt.NetworkHeader().Consume(20)
+		require.True(t, ok)
+		_, ok = pkt.TransportHeader().Consume(8)
+		require.True(t, ok)
+		clone := pkt.Clone() // as TCP and UDP do
+		defer clone.DecRef()
+		seen := 0
+		views, skip := clone.AsViewList()
+		for v := views.Front(); v != nil; v = v.Next() {
+			b := v.AsSlice()
+			if seen == 0 && len(b) == 42+skip {
+				continue // the headers, in a view of their own
+			}
+			at := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+			require.True(t, at >= lo && at+uintptr(len(b)) <= hi, "payload outside of the pool's pages")
+			require.Equal(t, frame[42+seen:42+seen+len(b)], b)
+			seen += len(b)
+		}
+		require.Equal(t, 1400, seen)
+		pages := (1400 + 42 + pageSize - 1) / pageSize
+		eventually(t, "pages counted as lent", func() bool { return m.Snapshot().Queues[0].Pool.Lent == pages })
+	}
 }
