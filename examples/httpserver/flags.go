@@ -17,6 +17,11 @@ import (
 // options are the command line.
 type options struct {
 	addr      netip.AddrPort // the address is not valid for all of the stack's
+	bus       string         // "sim", "uio" or "vfio"
+	dev       string         // with uio and vfio
+	clock     int            // Hz, 0: unknown
+	hugePages bool
+	link      int // Mb/s, 0: the core sees it
 	tap       string
 	ips       []netip.Prefix
 	gateways  []netip.Addr
@@ -34,6 +39,7 @@ const (
 	minMTU    = 1280
 	maxMTU    = 9000
 	maxQueues = 8
+	maxClock  = 1_000_000_000
 	maxGrace  = time.Hour
 )
 
@@ -47,11 +53,16 @@ func newFlags(o *options) *flag.FlagSet {
 	f.Usage = func() {}
 	number := func(p *int, name string, lo, hi int, text string) { f.Var(&intFlag{p, lo, hi}, name, text) }
 
-	*o = options{addr: netip.MustParseAddrPort("127.0.0.1:8080"), mtu: 1500, queues: 1, coalesce: ring.DefaultCoalesce(), grace: 5 * time.Second}
-	f.Var((*addrFlag)(&o.addr), "addr", "`HOST:PORT` of this machine to listen on; with -tap an address of the stack, by default port 8080 of all its addresses\n-addr 127.0.0.1:9000")
+	*o = options{addr: netip.MustParseAddrPort("127.0.0.1:8080"), bus: busSim, mtu: 1500, queues: 1, coalesce: ring.DefaultCoalesce(), grace: 5 * time.Second}
+	f.Var((*addrFlag)(&o.addr), "addr", "`HOST:PORT` of this machine to listen on; with -tap, uio or vfio an address of the stack, by default port 8080 of all its addresses\n-addr 127.0.0.1:9000")
+	f.Var((*busFlag)(&o.bus), "bus", "`KIND` of device: sim (simulated here), or a GMAC4/5 in this machine through vfio (behind an IOMMU) or uio\n-bus vfio -dev 0000:01:00.0")
+	f.StringVar(&o.dev, "dev", "", "`DEVICE` of -bus: a PCI address, or for uio also uioN or a platform device\n-bus uio -dev uio0 -unsafe-hugepages")
+	f.BoolVar(&o.hugePages, "unsafe-hugepages", false, "with -bus uio: DMA from huge pages; nothing keeps the device to them, and if this program is killed it may go on writing to them\n-bus uio -dev 0000:01:00.0 -unsafe-hugepages")
+	number(&o.clock, "clock", 0, maxClock, "with -bus uio or vfio: rate of the MAC's register clock in `HZ`, for -rx-usecs; 0: unknown\n-bus vfio -dev 0000:01:00.0 -clock 125000000")
+	f.Var((*linkFlag)(&o.link), "link", "with -bus uio or vfio: fixed full-duplex link of `MBIT`, for a core that does not see its link: 10, 100, 1000 or 2500\n-bus vfio -dev 0000:01:00.0 -link 1000")
 	f.StringVar(&o.tap, "tap", "", "join the MAC to the TAP device `NAME`, made if there is none, instead of the user-mode network (Linux, as root or on your own device)\n-tap bw0")
-	f.Var((*prefixesFlag)(&o.ips), "ip", "`ADDRESS/BITS` of the stack; may be repeated, or be a list with commas; needs -tap\n-tap bw0 -ip 192.0.2.2/24,fd00:2::2/64")
-	f.Var((*gatewaysFlag)(&o.gateways), "gw", "default gateway `ADDRESS` of the stack, one for IPv4 and one for IPv6; needs -tap\n-tap bw0 -gw 192.0.2.1")
+	f.Var((*prefixesFlag)(&o.ips), "ip", "`ADDRESS/BITS` of the stack; may be repeated, or be a list with commas; needs -tap, -bus uio or -bus vfio\n-tap bw0 -ip 192.0.2.2/24,fd00:2::2/64")
+	f.Var((*gatewaysFlag)(&o.gateways), "gw", "default gateway `ADDRESS` of the stack, one for IPv4 and one for IPv6; needs -tap, -bus uio or -bus vfio\n-tap bw0 -gw 192.0.2.1")
 	f.StringVar(&o.pcap, "pcap", "", "record all frames of the cable in `FILE`, for tcpdump and Wireshark\n-pcap http.pcap")
 	number(&o.mtu, "mtu", minMTU, maxMTU, "largest IP packet in `BYTES`\n-mtu 9000")
 	number(&o.queues, "queues", 1, maxQueues, "`NUMBER` of receive and of transmit queues\n-queues 2")
@@ -80,21 +91,52 @@ func parseFlags(args []string) (*options, error) {
 	}
 	given := make(map[string]bool)
 	f.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	for _, name := range []string{"tap", "pcap"} {
+	for _, name := range []string{"tap", "pcap", "dev"} {
 		if given[name] && f.Lookup(name).Value.String() == "" {
 			return nil, fmt.Errorf("-%s: need a name; see -h", name)
 		}
 	}
-	if o.tap == "" {
+	if err := o.checkBus(given); err != nil {
+		return nil, err
+	}
+	if o.tap == "" && !o.hardware() {
 		return &o, o.checkUserNet(given)
 	}
-	return &o, o.checkTAP(given)
+	return &o, o.checkStack(given)
+}
+
+// hardware reports whether the MAC is a device of this machine.
+func (o *options) hardware() bool { return o.bus != busSim }
+
+func (o *options) checkBus(given map[string]bool) error {
+	if !o.hardware() {
+		for _, name := range []string{"dev", "unsafe-hugepages", "clock", "link"} {
+			if given[name] {
+				return fmt.Errorf("-%s needs -bus uio or -bus vfio: the simulated MAC has no such thing", name)
+			}
+		}
+		return nil
+	}
+	for _, name := range []string{"tap", "pcap"} {
+		if given[name] {
+			return fmt.Errorf("-%s needs -bus sim: the cable of a real MAC is out of reach", name)
+		}
+	}
+	switch {
+	case o.dev == "":
+		return fmt.Errorf("-bus %s needs -dev DEVICE, such as -dev 0000:01:00.0", o.bus)
+	case o.bus == busVFIO && o.hugePages:
+		return errors.New("-unsafe-hugepages needs -bus uio: VFIO has DMA memory that is safe")
+	case o.bus == busUIO && !o.hugePages:
+		return errors.New("-bus uio needs -unsafe-hugepages: UIO has no DMA memory and no IOMMU; with an IOMMU use -bus vfio")
+	}
+	return nil
 }
 
 func (o *options) checkUserNet(given map[string]bool) error {
 	for _, name := range []string{"ip", "gw"} {
 		if given[name] {
-			return fmt.Errorf("-%s needs -tap NAME: the user-mode network has addresses of its own", name)
+			return fmt.Errorf("-%s needs -tap NAME, -bus uio or -bus vfio: the user-mode network has addresses of its own", name)
 		}
 	}
 	if !o.addr.Addr().IsValid() {
@@ -103,7 +145,8 @@ func (o *options) checkUserNet(given map[string]bool) error {
 	return nil
 }
 
-func (o *options) checkTAP(given map[string]bool) error {
+// checkStack checks the addresses of a stack whose wire is not ours.
+func (o *options) checkStack(given map[string]bool) error {
 	if !given["ip"] {
 		o.ips = []netip.Prefix{netip.MustParsePrefix("192.0.2.2/24"), netip.MustParsePrefix("fd00:2::2/64")}
 	}
@@ -116,7 +159,7 @@ func (o *options) checkTAP(given map[string]bool) error {
 				return o.checkGateways()
 			}
 		}
-		return fmt.Errorf("-addr %s: with -tap need one of the stack's addresses (-ip %s), or :%d for all of them", o.addr, (*prefixesFlag)(&o.ips), o.addr.Port())
+		return fmt.Errorf("-addr %s: need one of the stack's addresses (-ip %s), or :%d for all of them", o.addr, (*prefixesFlag)(&o.ips), o.addr.Port())
 	}
 	return o.checkGateways()
 }
@@ -142,7 +185,7 @@ func (o *options) checkGateways() error {
 
 // printUsage writes the help: each flag with its default and one example.
 func printUsage(w io.Writer) {
-	fmt.Fprint(w, "httpserver serves HTTP with its own TCP/IP stack on a fake Ethernet MAC.\n\nUsage: httpserver [flags]\n\n")
+	fmt.Fprint(w, "httpserver serves HTTP with its own TCP/IP stack on an Ethernet MAC, fake or real.\n\nUsage: httpserver [flags]\n\n")
 	var o options
 	newFlags(&o).VisitAll(func(f *flag.Flag) {
 		unit, text := flag.UnquoteUsage(f)
@@ -179,6 +222,51 @@ func (f *intFlag) Set(s string) error {
 	}
 	*f.value = n
 	return nil
+}
+
+// The kinds of bus.
+const (
+	busSim  = "sim"
+	busUIO  = "uio"
+	busVFIO = "vfio"
+)
+
+// busFlag is one of them.
+type busFlag string
+
+// String implements flag.Value.
+func (f *busFlag) String() string { return string(*f) }
+
+// Set implements flag.Value.
+func (f *busFlag) Set(s string) error {
+	switch s {
+	case busSim, busUIO, busVFIO:
+		*f = busFlag(s)
+		return nil
+	}
+	return errors.New("need sim, uio or vfio")
+}
+
+// linkFlag is the speed of a fixed link.
+type linkFlag int
+
+// String implements flag.Value.
+func (f *linkFlag) String() string {
+	if *f == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*f))
+}
+
+// Set implements flag.Value.
+func (f *linkFlag) Set(s string) error {
+	switch s {
+	case "10", "100", "1000", "2500":
+		n, err := strconv.Atoi(s)
+		*f = linkFlag(n)
+		return err
+	}
+	return errors.New("need 10, 100, 1000 or 2500")
 }
 
 // addrFlag is HOST:PORT with a numeric host or none.

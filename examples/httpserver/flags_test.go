@@ -41,6 +41,21 @@ func TestWrongFlags(t *testing.T) {
 		{"-tap bw0 -gw 192.0.2.2", "another station's address"},
 		{"-tap bw0 -gw 192.0.2.1,192.0.2.3", "at most one for IPv4"},
 		{"-tap bw0 -addr 198.51.100.1:80", "one of the stack's addresses (-ip 192.0.2.2/24,fd00:2::2/64), or :80"},
+		{"-bus pci", "need sim, uio or vfio"},
+		{"-bus vfio", "-bus vfio needs -dev DEVICE"},
+		{"-bus uio -unsafe-hugepages", "-bus uio needs -dev DEVICE"},
+		{"-bus uio -dev=", "-dev: need a name"},
+		{"-bus uio -dev uio0", "needs -unsafe-hugepages"},
+		{"-bus vfio -dev 1:00.0 -unsafe-hugepages", "-unsafe-hugepages needs -bus uio"},
+		{"-bus vfio -dev 0000:01:00.0 -tap bw0", "-tap needs -bus sim"},
+		{"-bus vfio -dev 0000:01:00.0 -pcap f", "-pcap needs -bus sim"},
+		{"-bus vfio -dev 0000:01:00.0 -link 300", "need 10, 100, 1000 or 2500"},
+		{"-bus vfio -dev 0000:01:00.0 -clock -1", "need 0 to 1000000000"},
+		{"-bus vfio -dev 0000:01:00.0 -addr 198.51.100.1:80", "one of the stack's addresses"},
+		{"-dev uio0", "-dev needs -bus uio or -bus vfio"},
+		{"-link 1000", "-link needs -bus uio or -bus vfio"},
+		{"-clock 1", "-clock needs -bus uio or -bus vfio"},
+		{"-unsafe-hugepages", "-unsafe-hugepages needs -bus uio or -bus vfio"},
 		{"-pcap=", "-pcap: need a name"},
 		{"-mtu 1279", "need 1280 to 9000"},
 		{"-mtu 9001", "need 1280 to 9000"},
@@ -73,7 +88,7 @@ func TestWrongFlags(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	def := options{addr: netip.MustParseAddrPort("127.0.0.1:8080"), mtu: 1500, queues: 1, coalesce: ring.DefaultCoalesce(), grace: 5 * time.Second}
+	def := options{addr: netip.MustParseAddrPort("127.0.0.1:8080"), bus: busSim, mtu: 1500, queues: 1, coalesce: ring.DefaultCoalesce(), grace: 5 * time.Second}
 	tap := def
 	tap.tap, tap.addr = "bw0", netip.AddrPortFrom(netip.Addr{}, 8080)
 	tap.ips = []netip.Prefix{netip.MustParsePrefix("192.0.2.2/24"), netip.MustParsePrefix("fd00:2::2/64")}
@@ -92,9 +107,18 @@ func TestFlags(t *testing.T) {
 		"-copybreak never":    func(o *options) { o.copyBreak = pagepool.LendAlways },
 		"-copybreak always":   func(o *options) { o.copyBreak = pagepool.CopyAlways },
 		"-grace 1m":           func(o *options) { o.grace = time.Minute },
-		"-copybreak 256":      func(o *options) { o.copyBreak = 256 },
-		"-tap bw0":            func(o *options) { *o = tap },
-		"-tap bw0 -addr :81":  func(o *options) { *o = tap; o.addr = netip.AddrPortFrom(netip.Addr{}, 81) },
+		"-bus vfio -dev 0000:01:00.0 -link 1000 -clock 125000000": func(o *options) {
+			*o = tap
+			o.tap, o.bus, o.dev, o.link, o.clock = "", busVFIO, "0000:01:00.0", 1000, 125_000_000
+		},
+		"-bus uio -dev uio0 -unsafe-hugepages -ip 10.0.2.15/24 -gw 10.0.2.2 -addr :80": func(o *options) {
+			o.addr = netip.AddrPortFrom(netip.Addr{}, 80)
+			o.bus, o.dev, o.hugePages = busUIO, "uio0", true
+			o.ips, o.gateways = []netip.Prefix{netip.MustParsePrefix("10.0.2.15/24")}, []netip.Addr{netip.MustParseAddr("10.0.2.2")}
+		},
+		"-copybreak 256":     func(o *options) { o.copyBreak = 256 },
+		"-tap bw0":           func(o *options) { *o = tap },
+		"-tap bw0 -addr :81": func(o *options) { *o = tap; o.addr = netip.AddrPortFrom(netip.Addr{}, 81) },
 		"-tap bw0 -gw 192.0.2.1,fd00:2::1": func(o *options) {
 			*o = tap
 			o.gateways = []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("fd00:2::1")}
@@ -148,6 +172,7 @@ func TestFailures(t *testing.T) {
 	}{
 		"port in use":    {[]string{"-addr", taken.Addr().String()}, []string{"in use", "use another host port", "-addr"}},
 		"no own address": {[]string{"-addr", "192.0.2.99:0"}, []string{"-addr 192.0.2.99:0"}},
+		"no device":      {[]string{"-addr", ":80", "-bus", "vfio", "-dev", "ffff:ff:1f.7"}, []string{"-dev ffff:ff:1f.7", "vfio"}},
 		"no such folder": {[]string{"-addr", "127.0.0.1:0", "-pcap", filepath.Join(file, "x")}, []string{"-pcap"}},
 	} {
 		t.Run(name, func(t *testing.T) {

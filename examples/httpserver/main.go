@@ -1,6 +1,7 @@
 // Command httpserver is an HTTP server that is its own network: below net/http
-// are gVisor's TCP/IP stack, the driver of an Ethernet MAC, and a model of that
-// MAC in the same process. It needs no root, no board and no set-up:
+// are gVisor's TCP/IP stack, the driver of an Ethernet MAC, and, unless told
+// otherwise, a model of that MAC in the same process. That needs no root, no board
+// and no set-up:
 //
 //	go run ./examples/httpserver
 //
@@ -24,8 +25,11 @@
 // and a UDP echo on the port of the same number. Interrupt it once to let
 // requests end, twice to stop at once.
 //
-// On a board one function differs: openMAC in server.go opens the board's MAC, and
-// there is no cable to plug in.
+// On a MAC of this machine (Linux; see packages mac/bus/vfio and mac/bus/uio for how
+// to bind it), the wire is real and addresses are the stack's own:
+//
+//	httpserver -bus vfio -dev 0000:01:00.0 -ip 192.0.2.2/24 -gw 192.0.2.1
+//	httpserver -bus uio -dev 0000:01:00.0 -unsafe-hugepages -ip 192.0.2.2/24
 package main
 
 import (

@@ -43,17 +43,22 @@ const (
 // machine is the whole arrangement, from the wire up:
 //
 //	usernet or TAP - cable (- pcap) - model and driver of a MAC - endpoint - host - http.Server
+//	      the world - a real MAC with UIO or VFIO - its driver -/
 type machine struct {
 	opts *options
 	log  *slog.Logger
 
-	user  *usernet.Network // one of these two is nil
+	// The simulated world: nil where it has no part.
+	user  *usernet.Network
 	tap   *tap.TAP
-	pcap  *pcap.Writer // nil without -pcap
-	dev   *fake.MAC
-	ep    *endpoint.Endpoint
-	host  *netstack.Host
+	pcap  *pcap.Writer
+	fake  *fake.MAC
 	cable *cable.Cable
+
+	bus  fmt.Stringer // of a real device; nil for a fake one
+	dev  *mac.Device
+	ep   *endpoint.Endpoint
+	host *netstack.Host
 
 	site    server
 	http    *http.Server
@@ -82,6 +87,9 @@ func boot(ctx context.Context, o *options, log *slog.Logger) (*machine, error) {
 
 // openWire makes the far end of the cable.
 func (m *machine) openWire(context.Context) (err error) {
+	if m.opts.hardware() {
+		return nil
+	}
 	if m.opts.tap != "" {
 		m.tap, err = tap.Open(m.opts.tap, &tap.Options{MTU: m.opts.mtu})
 		if err != nil {
@@ -99,18 +107,27 @@ func (m *machine) openWire(context.Context) (err error) {
 	return nil
 }
 
-// openMAC makes the MAC and plugs the cable in.
-func (m *machine) openMAC(context.Context) (err error) {
-	m.dev, err = fake.New(&fake.Options{
-		Config: mac.Config{
-			MTU: m.opts.mtu, Queues: m.opts.queues, CopyBreak: m.opts.copyBreak,
-			Coalesce: &m.opts.coalesce, Logger: m.log,
-		},
-		Model: model.Config{RXFIFO: fifoSize, TXFIFO: fifoSize},
+// config is what a MAC is asked for, fake or real.
+func (m *machine) config() mac.Config {
+	return mac.Config{
+		MTU: m.opts.mtu, Queues: m.opts.queues, CopyBreak: m.opts.copyBreak,
+		Coalesce: &m.opts.coalesce, Logger: m.log,
+	}
+}
+
+// openMAC opens the real MAC, or makes a fake one and plugs the cable in.
+func (m *machine) openMAC(ctx context.Context) (err error) {
+	if m.opts.hardware() {
+		return m.openHardware(ctx)
+	}
+	m.fake, err = fake.New(&fake.Options{
+		Config: m.config(),
+		Model:  model.Config{RXFIFO: fifoSize, TXFIFO: fifoSize},
 	})
 	if err != nil {
 		return err
 	}
+	m.dev = m.fake.Device
 	var o cable.Options
 	if m.pcap != nil {
 		o.Taps = []cable.Tap{m.pcap.Tap}
@@ -119,7 +136,7 @@ func (m *machine) openMAC(context.Context) (err error) {
 	if m.tap != nil {
 		far = m.tap
 	}
-	m.cable = cable.Connect(m.dev.Port(), far, &o)
+	m.cable = cable.Connect(m.fake.Port(), far, &o)
 	return nil
 }
 
@@ -133,7 +150,7 @@ func (m *machine) openStack(ctx context.Context) (err error) {
 			once.Do(func() { close(up) })
 		}
 	})
-	m.ep, err = endpoint.New(m.dev.Device, &endpoint.Options{GRO: true, GSO: true, Logger: m.log})
+	m.ep, err = endpoint.New(m.dev, &endpoint.Options{GRO: true, GSO: true, Logger: m.log})
 	if err != nil {
 		return err
 	}
@@ -146,20 +163,24 @@ func (m *machine) openStack(ctx context.Context) (err error) {
 	if err = errors.Join(err, m.ep.Err()); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, linkPatience)
+	wait, cancel := context.WithTimeout(ctx, linkPatience)
 	defer cancel()
 	select {
 	case <-up:
 		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("wait for the link of %s: %w", m.dev.Name(), ctx.Err())
+	case <-wait.Done():
 	}
+	if m.opts.hardware() && ctx.Err() == nil {
+		m.log.Warn("no link yet", "device", m.dev.Name()) // a real cable may come later
+		return nil
+	}
+	return fmt.Errorf("wait for the link of %s: %w", m.dev.Name(), wait.Err())
 }
 
 // serve listens in the stack.
 func (m *machine) serve(ctx context.Context) error {
 	at := netip.AddrPortFrom(netip.IPv6Unspecified(), stackPort)
-	if m.tap != nil {
+	if m.user == nil {
 		at = m.opts.addr
 		if !at.Addr().IsValid() {
 			at = netip.AddrPortFrom(netip.IPv6Unspecified(), at.Port())
@@ -187,7 +208,7 @@ func (m *machine) serve(ctx context.Context) error {
 	}
 	m.work.Go(func() { m.http.Serve(listener) }) // ends with Shutdown
 	m.work.Go(func() { echoUDP(echo) })          // ends with the host
-	if m.tap != nil {
+	if m.user == nil {
 		for _, p := range m.opts.ips {
 			if a := m.opts.addr.Addr(); !a.IsValid() || a.IsUnspecified() || a == p.Addr() {
 				m.urls = append(m.urls, url(p.Addr(), port))

@@ -53,7 +53,9 @@ func (m *machine) statistics() statistics {
 		Device:   m.dev.Snapshot(),
 		Endpoint: m.ep.Stats(),
 	}
-	s.Cable.FromMAC, s.Cable.ToMAC = m.cable.Stats(cable.AToB), m.cable.Stats(cable.BToA)
+	if m.cable != nil {
+		s.Cable.FromMAC, s.Cable.ToMAC = m.cable.Stats(cable.AToB), m.cable.Stats(cable.BToA)
+	}
 	return s
 }
 
@@ -112,19 +114,24 @@ func (m *machine) report(w io.Writer) {
 	line := func(what, format string, args ...any) {
 		fmt.Fprintf(w, "%-11s"+format+"\n", append([]any{what}, args...)...)
 	}
-	line("core", "%s %s, simulated, rx checksum %s, tx checksum %s, fifo rx %s tx %s", info.Core, info.Version,
+	kind, memory := "simulated", "; Go heap, coherent"
+	if m.bus != nil {
+		line("bus", "%s", m.bus)
+		kind, memory = fmt.Sprintf("clock %s", clock(m.opts.clock)), ""
+	}
+	line("core", "%s %s, %s, rx checksum %s, tx checksum %s, fifo rx %s tx %s", info.Core, info.Version, kind,
 		onOff(m.dev.RXChecksum()), onOff(m.dev.TXChecksum()), size(info.RXFIFO), size(info.TXFIFO))
 	line("address", "%s, stack %s", m.dev.Address(), join(m.host.Addresses()))
 	line("queues", "%d, rings of rx %d tx %d descriptors, MTU %d", cfg.Queues, cfg.RXRing, cfg.TXRing, cfg.MTU)
 	c := m.dev.Coalesce()
 	line("coalesce", "rx-usecs %d rx-frames %d tx-usecs %d tx-frames %d", c.RXUsecs, c.RXFrames, c.TXUsecs, c.TXFrames)
 	line("page pool", "%d pages of %d bytes a queue, %d at most lent, %s", cfg.Pages, cfg.PageSize, cfg.MaxLent, describeBreak(cfg.CopyBreak, pool))
-	line("memory", "%s a queue: %s of pages, %s of transmit arena, %s of descriptors; Go heap, coherent",
+	line("memory", "%s a queue: %s of pages, %s of transmit arena, %s of descriptors%s",
 		size(cfg.Pages*cfg.PageSize+cfg.Arena+(cfg.RXRing+cfg.TXRing)*info.Ring.DescriptorSize),
-		size(cfg.Pages*cfg.PageSize), size(cfg.Arena), size((cfg.RXRing+cfg.TXRing)*info.Ring.DescriptorSize))
+		size(cfg.Pages*cfg.PageSize), size(cfg.Arena), size((cfg.RXRing+cfg.TXRing)*info.Ring.DescriptorSize), memory)
 	if m.tap != nil {
 		line("wire", "TAP device %s; the kernel's end needs an address, for example: ip addr add %s dev %s", m.tap.Name(), neighbour(m.opts.ips[0]), m.tap.Name())
-	} else {
+	} else if m.user != nil {
 		line("wire", "user-mode network, TCP and UDP echo forwarded to %s", m.user.Guest(stackPort))
 	}
 	if m.pcap != nil {
@@ -159,6 +166,13 @@ func neighbour(p netip.Prefix) netip.Prefix {
 		a = a.Next()
 	}
 	return netip.PrefixFrom(a, p.Bits())
+}
+
+func clock(hz int) string {
+	if hz == 0 {
+		return "unknown (-clock)"
+	}
+	return fmt.Sprintf("%g MHz", float64(hz)/1e6)
 }
 
 func onOff(on bool) string {

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/bus/uio"
+	"github.com/barewire/barewire/mac/bus/vfio"
+	"github.com/barewire/barewire/mac/dwmac4"
+)
+
+// describedBus is a bus that says in a line what it uses.
+type describedBus interface {
+	mac.Bus
+	fmt.Stringer
+}
+
+func (o *options) openBus() (describedBus, error) {
+	if o.bus == busUIO {
+		return uio.Open(o.dev, &uio.Options{UnsafeHugePages: o.hugePages, ClockHz: o.clock})
+	}
+	return vfio.Open(o.dev, &vfio.Options{ClockHz: o.clock})
+}
+
+// openHardware opens a GMAC4 or GMAC5 of this machine. The core is reset before
+// any memory is taken, whatever a program before this one has left it doing.
+func (m *machine) openHardware(ctx context.Context) error {
+	bus, err := m.opts.openBus()
+	if err != nil {
+		return fmt.Errorf("-dev %s: %w", m.opts.dev, err)
+	}
+	core, err := dwmac4.New(bus)
+	if err != nil {
+		return errors.Join(err, bus.Close())
+	}
+	c := m.config()
+	if n := m.opts.link; n > 0 {
+		c.Link = mac.Link{Up: true, Speed: n, FullDuplex: true}
+	} else if _, ok := core.Link(); !ok {
+		return errors.Join(fmt.Errorf("%s does not see its link: say what it is with -link, such as -link 1000: %w", bus.Name(), mac.ErrConfig), bus.Close())
+	}
+	m.dev, err = mac.NewDevice(ctx, bus, core, &c)
+	m.bus = bus
+	return err
+}
