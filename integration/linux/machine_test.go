@@ -57,7 +57,8 @@ type machine struct {
 
 // lib is what the guest's shell knows.
 const lib = `
-# received N SIZE ADDRESS... : how many of N answers came
+ip() { /sbin/ip "$@"; } # not busybox's
+# pings N SIZE ADDRESS: how many of N answers came
 pings() { n=$1 s=$2; shift 2; ping -c $n -i 0.02 -W 3 -q -s $s "$@" | sed -n 's/.* \([0-9]*\) packets received.*/\1/p'; }
 # carrier DEV: wait for the link
 carrier() { for i in $(seq 100); do [ "$(cat /sys/class/net/$1/carrier 2>/dev/null)" = 1 ] && return 0; sleep 0.05; done; return 1; }
@@ -104,10 +105,10 @@ func (m *machine) boot(t, outer *testing.T) {
 	require.NoError(t, err)
 	busybox, err := os.ReadFile(debian.Busybox())
 	require.NoError(t, err)
-	ethtool, err := debian.Ethtool()
+	tools, err := debian.Tools()
 	require.NoError(t, err)
 	initrd := guest.NewInitrd(busybox, modules, lib+guest.ShellScript)
-	initrd.Add(ethtool)
+	initrd.Add(tools)
 
 	dir := outer.TempDir()
 	g := &guest.Machine{PostedWrites: m.posted, Nodes: m.nodes}

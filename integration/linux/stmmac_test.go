@@ -18,6 +18,11 @@ func TestStmmac(t *testing.T) {
 	m := start(t, setup{title: "stmmac 5.10", models: []dwmac4.Config{{}}, fixed: gigabit()})
 	b := newBarewire(t, m.probes[0])
 	m.basics(t, b)
+	m.offloads(t, b)
+	m.moderation(t)
+	m.rings(t, b)
+	m.filters(t)
+	m.lifeCycle(t, b)
 	m.healthy(t)
 }
 

@@ -12,12 +12,12 @@ import (
 )
 
 // Debian is what a test needs of Debian: QEMU for this machine, and a kernel with
-// its modules, busybox and ethtool for an arm64 guest.
+// its modules, busybox, ethtool and ip for an arm64 guest.
 type Debian struct {
 	qemu    string // roots of unpacked packages
 	kernel  string
 	busybox string
-	ethtool string
+	tools   string
 	modules string // .../lib/modules/VERSION
 }
 
@@ -34,7 +34,7 @@ func Fetch(ctx context.Context) (*Debian, error) {
 	if d.busybox, err = archive.Unpacked(ctx, false, "busybox-static:arm64"); err != nil {
 		return nil, err
 	}
-	if d.ethtool, err = archive.Unpacked(ctx, true, "ethtool:arm64"); err != nil {
+	if d.tools, err = archive.Unpacked(ctx, true, "ethtool:arm64", "iproute2:arm64"); err != nil {
 		return nil, err
 	}
 	parts, err := kernelPackages(ctx, archive)

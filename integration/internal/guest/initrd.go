@@ -44,8 +44,8 @@ func (r *Initrd) pad() {
 	}
 }
 
-// Add adds a program and its libraries.
-func (r *Initrd) Add(p Program) {
+// Add adds programs and their libraries.
+func (r *Initrd) Add(p Programs) {
 	for _, name := range slices.Sorted(maps.Keys(p)) {
 		r.File(name, p[name])
 	}

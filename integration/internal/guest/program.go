@@ -10,13 +10,17 @@ import (
 	"path/filepath"
 )
 
-// Program is a program and the shared libraries that it needs, by their paths in
-// the guest.
-type Program map[string][]byte
+// Programs are programs and the shared libraries that they need, by their paths
+// in the guest.
+type Programs map[string][]byte
 
-// Ethtool is ethtool for the guest.
-func (d *Debian) Ethtool() (Program, error) {
-	return program(d.ethtool, "usr/sbin/ethtool", "sbin/ethtool")
+// Tools are ethtool and ip, which busybox has not, or not all of.
+func (d *Debian) Tools() (Programs, error) {
+	p := Programs{}
+	return p, errors.Join(
+		p.add(d.tools, "usr/sbin/ethtool", "sbin/ethtool"),
+		p.add(d.tools, "usr/bin/ip", "sbin/ip"),
+	)
 }
 
 // libraries are the folders of shared libraries in Debian's arm64 packages.
@@ -25,21 +29,20 @@ var libraries = [...]string{"usr/lib/aarch64-linux-gnu", "lib/aarch64-linux-gnu"
 // loader is where the dynamic linker must be.
 const loader = "ld-linux-aarch64.so.1"
 
-// program collects the program at file below root, and the libraries there.
-func program(root, file, as string) (Program, error) {
-	p := Program{}
+// add takes in the program at file below root, and the libraries there.
+func (p Programs) add(root, file, as string) error {
 	data, err := os.ReadFile(filepath.Join(root, file))
 	if err != nil {
-		return nil, fmt.Errorf("guest: %w", err)
+		return fmt.Errorf("guest: %w", err)
 	}
 	p[as] = data
 	if err := p.library(root, loader); err != nil {
-		return nil, err
+		return err
 	}
-	return p, p.needs(root, filepath.Join(root, file))
+	return p.needs(root, filepath.Join(root, file))
 }
 
-func (p Program) needs(root, file string) error {
+func (p Programs) needs(root, file string) error {
 	f, err := elf.Open(file)
 	if err != nil {
 		return fmt.Errorf("guest: %w", err)
@@ -57,7 +60,7 @@ func (p Program) needs(root, file string) error {
 	return nil
 }
 
-func (p Program) library(root, name string) error {
+func (p Programs) library(root, name string) error {
 	as := path.Join("lib", name)
 	if _, ok := p[as]; ok {
 		return nil

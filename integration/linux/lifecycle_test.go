@@ -1,0 +1,64 @@
+//go:build linux
+
+package linux
+
+import (
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// lifeCycle are the checks of starting and stopping.
+func (m *machine) lifeCycle(t *testing.T, b *barewire) {
+	p := m.probes[0]
+	check(t, m.title, "down and up under traffic", func(t *testing.T) {
+		stop := flood(t, b, net.JoinHostPort("192.0.2.10", "9"))
+		for range 5 {
+			m.run(t, "ping -q -i 0.01 -s 1000 192.0.2.1 > /dev/null & sleep 0.3; ip link set eth0 down")
+			require.Zero(t, p.Read32(macConfig)&(configRE|configTE))
+			m.run(t, "ip link set eth0 up; carrier eth0; sleep 0.1; killall ping")
+			require.Equal(t, uint32(configRE|configTE), p.Read32(macConfig)&(configRE|configTE))
+		}
+		stop()
+		m.pings(t, 5, peer4, 56, 1472)
+		m.upload(t, peer4, 100_000)
+		m.download(t, peer4, 100_000)
+	})
+	check(t, m.title, "rmmod and insmod, under traffic", func(t *testing.T) {
+		stop := flood(t, b, net.JoinHostPort("192.0.2.10", "9"))
+		for range 2 {
+			m.run(t, "rmmod dwmac_generic")
+			m.run(t, "insert; configure eth0 10")
+		}
+		stop()
+		m.pings(t, 5, peer4, 56, 1472)
+		m.pings(t, 5, peer6, 56, 1452)
+		m.download(t, peer4, 100_000)
+	})
+}
+
+// flood sends datagrams to the guest until the function that it returns is
+// called.
+func flood(t *testing.T, s stack, address string) (stop func()) {
+	c, err := s.DialContext(t.Context(), "udp", address)
+	require.NoError(t, err)
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for n := 0; ; n = (n + 97) % 1400 {
+			select {
+			case <-done:
+				return
+			default:
+				_, _ = c.Write(make([]byte, n)) // nobody need get it
+			}
+		}
+	})
+	return sync.OnceFunc(func() {
+		close(done)
+		wg.Wait()
+		_ = c.Close()
+	})
+}
