@@ -85,6 +85,12 @@ func (c *client) write(off uint64, v uint32) {
 	c.call(10, binary.LittleEndian.AppendUint32(append(u64(off), u32(0, 4)...), v))
 }
 
+// command writes the PCI command register: region 7 is configuration space.
+func (c *client) command(v uint16) {
+	c.t.Helper()
+	c.call(10, binary.LittleEndian.AppendUint16(append(u64(4), u32(7, 2)...), v))
+}
+
 func (c *client) reset() {
 	c.t.Helper()
 	c.call(13, nil)

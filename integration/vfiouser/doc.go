@@ -22,7 +22,7 @@
 //
 // The model reaches all guest memory that the client shares, whether or not the
 // guest has made the function a bus master: behind a device-tree node there is no
-// such bit.
+// such bit. Options.MasterOnly has it obey the bit.
 //
 // QEMU posts register writes unless x-no-posted-writes is set: a write then takes
 // effect some time after the guest has gone on.

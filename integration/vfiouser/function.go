@@ -4,6 +4,7 @@ package vfiouser
 
 import (
 	"encoding/binary"
+	"errors"
 	"sync/atomic"
 
 	"github.com/barewire/barewire/integration/vfiouser/vfu"
@@ -48,7 +49,24 @@ func (f *function) Config() vfu.Config {
 
 func (f *function) Attach(h *vfu.Host) {
 	f.host = h
-	f.dev.Connect(h, f.interrupt)
+	var mem sim.DMA = h
+	if f.opts.MasterOnly {
+		mem = masterDMA{h}
+	}
+	f.dev.Connect(mem, f.interrupt)
+}
+
+// masterDMA is the memory of a bus master.
+type masterDMA struct{ host *vfu.Host }
+
+var errNoMaster = errors.New("vfiouser: the function is not a bus master")
+
+// Slice implements sim.DMA.
+func (d masterDMA) Slice(addr uint64, n int, write bool) ([]byte, error) {
+	if !d.host.BusMaster() {
+		return nil, errNoMaster
+	}
+	return d.host.Slice(addr, n, write)
 }
 
 // interrupt follows the model's line. The model's lock is held.

@@ -32,6 +32,10 @@ type Options struct {
 	// QEMU asks for one before it starts the guest and when it reboots. nil leaves
 	// the model as it is, which is right for drivers that reset it themselves.
 	Reset func()
+	// MasterOnly has the model reach memory only while the guest has made the
+	// function a bus master, as it is with PCI. Otherwise it always does, as behind a
+	// device-tree node.
+	MasterOnly bool
 	// Trace sees each access before a write and after a read. It is called by one
 	// goroutine and holds up the guest.
 	Trace func(Access)

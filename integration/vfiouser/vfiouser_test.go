@@ -230,3 +230,34 @@ func TestNobodyComes(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(b, []byte("keep")))
 }
+
+func TestMasterOnly(t *testing.T) {
+	m := &model{window: 16}
+	s, err := New(m, &Options{MasterOnly: true})
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "socket")
+	l, err := Listen(path)
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() { done <- s.AcceptAndServe(context.Background(), l) }()
+	c := connect(t, path)
+	fd, mem := guestRAM(t, 4096)
+	c.mapDMA(0, 4096, fd)
+	store := func(v uint32) uint32 {
+		c.write(4, v)
+		c.write(12, 16)
+		return binary.LittleEndian.Uint32(mem[16:])
+	}
+	require.Zero(t, store(1))
+	c.command(1 << 2)
+	require.EqualValues(t, 2, store(2))
+	c.command(0)
+	require.EqualValues(t, 2, store(3))
+	c.command(1 << 2)
+	require.EqualValues(t, 4, store(4))
+	c.reset()
+	require.EqualValues(t, 4, store(5))
+	require.Zero(t, s.Stats().DMAFaults, "the bus has refused, not the memory")
+	require.NoError(t, c.c.Close())
+	require.NoError(t, <-done)
+}

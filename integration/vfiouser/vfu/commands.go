@@ -182,6 +182,7 @@ func (s *Server) regionWrite(p, out []byte) (int, unix.Errno) {
 	if index == regionConfig {
 		s.config.write(int(off), data)
 		s.host.irq.setDisabled(s.config.intxDisabled())
+		s.setMaster()
 	} else {
 		s.dev.WriteBAR(int(index), off, data)
 	}
@@ -193,7 +194,16 @@ func (s *Server) regionWrite(p, out []byte) (int, unix.Errno) {
 func (s *Server) reset() (int, unix.Errno) {
 	s.resets.Add(1)
 	s.config.data = s.config.reset
+	s.setMaster()
 	s.dev.Reset()
 	s.host.irq.setDisabled(false)
 	return 0, 0
+}
+
+// setMaster follows the command register.
+func (s *Server) setMaster() {
+	on := s.config.master()
+	if s.host.master.Swap(on) && !on {
+		s.dev.Quiesce()
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"sync/atomic"
 	"time"
 )
 
@@ -30,8 +31,8 @@ type Device interface {
 	Reset()
 
 	// Quiesce returns when every memory access that began before the call has
-	// ended. It is called after memory has been taken away and before the client
-	// is told so.
+	// ended. It is called after memory or bus mastering has been taken away and
+	// before the client is told so.
 	Quiesce()
 
 	// Detach ends all use of the Host and of memory that came from it: both are
@@ -115,8 +116,9 @@ func (o Options) withDefaults() Options {
 // goroutine between Attach and the return of Detach. They take no lock that is
 // held while a Device's method runs.
 type Host struct {
-	mem memory
-	irq interrupts
+	mem    memory
+	irq    interrupts
+	master atomic.Bool
 }
 
 // Slice returns the n bytes of guest memory at device address addr, for reading
@@ -129,6 +131,10 @@ type Host struct {
 func (h *Host) Slice(addr uint64, n int, write bool) ([]byte, error) {
 	return h.mem.slice(addr, n, write)
 }
+
+// BusMaster reports whether the client has made the function a bus master. Slice
+// does not ask. When it ends, Device.Quiesce is called before the client goes on.
+func (h *Host) BusMaster() bool { return h.master.Load() }
 
 // SetINTx sets the level of the function's interrupt pin.
 func (h *Host) SetINTx(level bool) { h.irq.setINTx(level) }

@@ -24,6 +24,7 @@ const (
 	msiCap       = 0x50
 
 	commandWritable    = 0x0547 // I/O, memory, master, parity, SERR, interrupt disable
+	commandMaster      = 1 << 2
 	commandIntxDisable = 1 << 10
 	statusInterrupt    = 1 << 3
 	statusCaps         = 1 << 4
@@ -89,6 +90,8 @@ func (s *configSpace) write(off int, p []byte) {
 	}
 }
 
-func (s *configSpace) intxDisabled() bool {
-	return binary.LittleEndian.Uint16(s.data[pciCommand:])&commandIntxDisable != 0
-}
+func (s *configSpace) command() uint16 { return binary.LittleEndian.Uint16(s.data[pciCommand:]) }
+
+func (s *configSpace) intxDisabled() bool { return s.command()&commandIntxDisable != 0 }
+
+func (s *configSpace) master() bool { return s.command()&commandMaster != 0 }
