@@ -10,9 +10,9 @@ import (
 
 // WritePackets implements stack.LinkWriter.WritePackets. Packets are borrowed:
 // their bytes are in the transmit arena when it returns. The doorbell of each
-// queue is rung once, at the end. When a ring is full it waits for the device,
-// at most tx-usecs (see ring.Coalesce), and then drops what is left of the list
-// and counts it; it never waits for a poll goroutine.
+// queue is rung once, at the end. When a ring is full it waits for the device, at
+// most tx-usecs (see ring.Coalesce) without progress, and then drops what is left
+// of the list and counts it; it never waits for a poll goroutine.
 func (e *Endpoint) WritePackets(pkts stack.PacketBufferList) (int, tcpip.Error) {
 	list := pkts.AsSlice()
 	sent := 0
@@ -129,13 +129,18 @@ func (e *Endpoint) checksum(b []byte, l *layout) ring.Checksum {
 	}
 }
 
+// reserveTries bounds how often a packet waits for space that other senders then
+// take: each wait ends with progress of the device, or is the last.
+const reserveTries = 16
+
 // reserve gets room for n bytes, waiting if need be and allowed.
 func reserve(q *mac.Queue, tx *ring.TX, n int) []byte {
-	b := tx.Reserve(n)
-	if b == nil && q.WaitTX() {
-		b = tx.Reserve(n)
+	for range reserveTries {
+		if b := tx.Reserve(n); b != nil || !q.WaitTX() {
+			return b
+		}
 	}
-	return b
+	return nil
 }
 
 // head is the contiguous beginning of a packet: all of its headers when netstack

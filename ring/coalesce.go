@@ -24,7 +24,9 @@ type Coalesce struct {
 	TXFrames int `json:"tx_frames"`
 	// TXUsecs (tx-usecs) bounds, in microseconds, how long a sender that found
 	// the ring full waits before it looks again without an interrupt. 0 means it
-	// does not wait: the packet is dropped and counted.
+	// does not wait: the packet is dropped and counted. To TCP a drop is a loss, so
+	// the time should do for the ring to move: 512 full-size frames take 6 ms at
+	// 1 Gbit/s.
 	TXUsecs int `json:"tx_usecs"`
 	// DeferIRQs (napi_defer_hard_irqs) is how many empty polls in a row must
 	// pass before interrupts are unmasked. 0 means 1.
@@ -48,7 +50,7 @@ var ErrCoalesce = errors.New("coalescing value refused")
 // DefaultCoalesce is what a device starts with: receive interrupts by the
 // watchdog alone, a reap mark every 32 packets.
 func DefaultCoalesce() Coalesce {
-	return Coalesce{RXFrames: 0, RXUsecs: 200, TXFrames: 32, TXUsecs: 1000, DeferIRQs: 1}
+	return Coalesce{RXFrames: 0, RXUsecs: 200, TXFrames: 32, TXUsecs: 10_000, DeferIRQs: 1}
 }
 
 // Validate reports the first value that is out of range.
