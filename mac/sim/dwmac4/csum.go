@@ -56,8 +56,12 @@ const (
 
 func (m *Model) countIPC(v offload.Verdict) {
 	add := func(counter uint32) {
+		n := v.Length
+		if counter >= ipcUDPGood {
+			n -= v.Header // these counters leave out the IP header
+		}
 		m.count(mmcIPC+counter, 1)
-		m.count(mmcIPC+mmcOctets+counter, v.Length)
+		m.count(mmcIPC+mmcOctets+counter, n)
 	}
 	switch {
 	case v.IPv4 && v.HeaderError:

@@ -259,5 +259,6 @@ func TestReceiveChecksum(t *testing.T) {
 		require.EqualValues(t, 1, r.read(gmac4.MMCRxIPv4HdrErr))
 		require.EqualValues(t, 1, r.read(gmac4.MMCRxTCPErr))
 		require.EqualValues(t, 280, r.read(gmac4.MMCRxIPv4Good+mmcOctets))
+		require.EqualValues(t, 120, r.read(mmcIPC+mmcOctets+ipcTCPError), "without the IP header")
 	})
 }

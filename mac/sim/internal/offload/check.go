@@ -26,8 +26,9 @@ type Verdict struct {
 	// without checksum), or the frame is not IP at all.
 	Bypassed bool
 	Fragment bool
-	// Length is that of the IP packet in bytes, 0 when it is not known.
-	Length int
+	// Length is that of the IP packet in bytes, 0 when it is not known, and Header
+	// that of its IP header.
+	Length, Header int
 }
 
 // Good reports whether all checksums were looked at and found right.
@@ -55,7 +56,7 @@ func check4(ip []byte) Verdict {
 		v.HeaderError = true
 		return v
 	}
-	v.Length = total
+	v.Length, v.Header = total, hl
 	if binary.BigEndian.Uint16(ip[6:])&0x3fff != 0 {
 		v.Fragment = true
 		return v
@@ -73,7 +74,7 @@ func check6(ip []byte) Verdict {
 		v.HeaderError = true
 		return v
 	}
-	v.Length = total
+	v.Length, v.Header = total, 40
 	if ip[6] != protoICMP {
 		v.payload(ip[:40], ip[40:total], ip[6])
 	}

@@ -153,9 +153,9 @@ func TestCheckLimits(t *testing.T) {
 	}{
 		{"empty", nil, Verdict{Bypassed: true}},
 		{"ARP", eth(0x0806, make([]byte, 46)), Verdict{Bypassed: true}},
-		{"fragment", fragment, Verdict{IPv4: true, Fragment: true, Length: 48}},
-		{"TCP header cut", short, Verdict{IPv4: true, Payload: TCP, PayloadError: true, Length: 32}},
-		{"extension header", hop, Verdict{IPv6: true, Bypassed: true, Length: 60}},
+		{"fragment", fragment, Verdict{IPv4: true, Fragment: true, Length: 48, Header: 20}},
+		{"TCP header cut", short, Verdict{IPv4: true, Payload: TCP, PayloadError: true, Length: 32, Header: 20}},
+		{"extension header", hop, Verdict{IPv6: true, Bypassed: true, Length: 60, Header: 40}},
 		{"longer than the frame", long, Verdict{IPv4: true, HeaderError: true}},
 		{"IPv4 header cut", eth(typeIPv4, make([]byte, 10)), Verdict{IPv4: true, HeaderError: true}},
 		{"IPv6 header cut", eth(typeIPv6, make([]byte, 10)), Verdict{IPv6: true, HeaderError: true}},
