@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -16,9 +17,9 @@ func (m *machine) lifeCycle(t *testing.T, b *barewire) {
 	check(t, m.title, "down and up under traffic", func(t *testing.T) {
 		stop := flood(t, b, net.JoinHostPort("192.0.2.10", "9"))
 		for range 5 {
-			m.run(t, "ping -q -i 0.01 -s 1000 192.0.2.1 > /dev/null & sleep 0.3; ip link set eth0 down")
+			m.run(t, "ping -q -i 0.01 -s 1000 192.0.2.1 > /dev/null 2>&1 & sleep 0.3; ip link set eth0 down")
 			require.Zero(t, p.Read32(macConfig)&(configRE|configTE))
-			m.run(t, "ip link set eth0 up; carrier eth0; sleep 0.1; killall ping")
+			m.run(t, "ip link set eth0 up; carrier eth0; sleep 0.1; killall ping 2> /dev/null; true")
 			require.Equal(t, uint32(configRE|configTE), p.Read32(macConfig)&(configRE|configTE))
 		}
 		stop()
@@ -39,26 +40,30 @@ func (m *machine) lifeCycle(t *testing.T, b *barewire) {
 	})
 }
 
-// flood sends datagrams to the guest until the function that it returns is
-// called.
+// flood sends a datagram to the guest each millisecond until the function that it
+// returns is called.
 func flood(t *testing.T, s stack, address string) (stop func()) {
 	c, err := s.DialContext(t.Context(), "udp", address)
 	require.NoError(t, err)
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
 		for n := 0; ; n = (n + 97) % 1400 {
 			select {
 			case <-done:
 				return
-			default:
+			case <-tick.C:
 				_, _ = c.Write(make([]byte, n)) // nobody need get it
 			}
 		}
 	})
-	return sync.OnceFunc(func() {
+	stop = sync.OnceFunc(func() {
 		close(done)
 		wg.Wait()
 		_ = c.Close()
 	})
+	t.Cleanup(stop)
+	return stop
 }
