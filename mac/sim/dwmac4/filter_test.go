@@ -195,7 +195,13 @@ func TestUnsizedQueue(t *testing.T) {
 	r.m.Deliver(frame(ownAddr, 252))
 	require.False(t, r.rx[0].own(0))
 	r.write(qu(0, gmac4.RxQOpMode), gmac4.Put(gmac4.RxQOpRQS, 0x3ff))
-	require.NotZero(t, r.m.Violations().Count(), "more than the FIFO has")
+	require.Equal(t, 1, r.m.Violations().Count(), "more than the FIFO has")
+	ctrl := r.read(gmac4.MACRxQCtrl0)
+	r.write(gmac4.MACRxQCtrl0, ctrl&^gmac4.RxQEnable(0))
+	r.write(qu(0, gmac4.RxQOpMode), gmac4.Put(gmac4.RxQOpRQS, 0x3ff))
+	require.Equal(t, 1, r.m.Violations().Count(), "a queue that is off has nothing")
+	r.write(gmac4.MACRxQCtrl0, ctrl)
+	require.Equal(t, 2, r.m.Violations().Count())
 }
 
 func TestReceiveChecksum(t *testing.T) {

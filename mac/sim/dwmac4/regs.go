@@ -191,7 +191,11 @@ func (m *Model) writeCommon(off, v uint32) (kick bool) {
 		m.store(off, m.load(off)&^0xffff|v&0xffff)
 	case gmac4.MACIntEnable:
 		m.setInt(off, v)
-	case gmac4.MACRxQCtrl0, gmac4.MTLRxQDMAMap0, gmac4.MTLRxQDMAMap1:
+	case gmac4.MACRxQCtrl0:
+		m.store(off, v)
+		m.checkFIFO()
+		return true
+	case gmac4.MTLRxQDMAMap0, gmac4.MTLRxQDMAMap1:
 		m.store(off, v)
 		return true
 	case gmac4.MTLOpMode:
@@ -248,11 +252,14 @@ func (m *Model) writeQueue(q int, r, v uint32) (kick bool) {
 	return true
 }
 
-// checkFIFO records receive queues that are together larger than the FIFO.
+// checkFIFO records receive queues that are together larger than the FIFO. Those
+// that are off take no part: their size may be what the reset has left.
 func (m *Model) checkFIFO() {
 	sum := 0
 	for q := range m.cfg.Queues {
-		sum += m.rxFIFO(q)
+		if m.load(gmac4.MACRxQCtrl0)&gmac4.RxQEnable(q) != 0 {
+			sum += m.rxFIFO(q)
+		}
 	}
 	if sum > m.cfg.RXFIFO {
 		m.bad.Record("receive queues of %d bytes in a FIFO of %d", sum, m.cfg.RXFIFO)
