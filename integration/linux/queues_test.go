@@ -1,0 +1,153 @@
+//go:build linux
+
+package linux
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/barewire/barewire/integration/internal/guest"
+	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/sim/cable"
+	"github.com/barewire/barewire/mac/sim/dwmac4"
+)
+
+// twoQueues are the nodes that set up two queues each way: broadcasts and
+// multicasts go to the second.
+func twoQueues() []guest.Node {
+	flag := func(name string) guest.Prop { return guest.Prop{Name: name} }
+	return []guest.Node{
+		{Name: "rx-queues", Props: []guest.Prop{
+			guest.Cells("snps,rx-queues-to-use", 2), flag("snps,rx-sched-sp"), guest.Cells("phandle", rxQueueHandle),
+		}, Children: []guest.Node{
+			{Name: "queue0", Props: []guest.Prop{flag("snps,dcb-algorithm"), guest.Cells("snps,map-to-dma-channel", 0), guest.Cells("snps,priority", 0x0f)}},
+			{Name: "queue1", Props: []guest.Prop{flag("snps,dcb-algorithm"), guest.Cells("snps,map-to-dma-channel", 1), guest.Cells("snps,priority", 0xf0),
+				flag("snps,route-multi-broad")}},
+		}},
+		{Name: "tx-queues", Props: []guest.Prop{
+			guest.Cells("snps,tx-queues-to-use", 2), flag("snps,tx-sched-wrr"), guest.Cells("phandle", txQueueHandle),
+		}, Children: []guest.Node{
+			{Name: "queue0", Props: []guest.Prop{guest.Cells("snps,weight", 0x10), flag("snps,dcb-algorithm"), guest.Cells("snps,priority", 0)}},
+			{Name: "queue1", Props: []guest.Prop{guest.Cells("snps,weight", 0x11), flag("snps,dcb-algorithm"), guest.Cells("snps,priority", 1)}},
+		}},
+	}
+}
+
+// TestQueues is a core with two queues each way, message-signalled interrupts and
+// a PHY on its MDIO bus.
+func TestQueues(t *testing.T) {
+	m := start(t, setup{
+		title:    "stmmac 5.20, two queues, MSI, PHY",
+		models:   []dwmac4.Config{{Version: 0x52, Queues: 2, RXFIFO: 32 << 10, TXFIFO: 32 << 10}},
+		messages: true, nodes: twoQueues(),
+		props: []guest.Prop{guest.Cells("snps,mtl-rx-config", rxQueueHandle), guest.Cells("snps,mtl-tx-config", txQueueHandle)},
+	})
+	b := newBarewire(t, m.probes[0])
+	m.run(t, "carrier eth0; for i in $(seq 10); do ping -c 1 -W 1 192.0.2.1 > /dev/null && break; done")
+	check(t, m.title, "interrupts are messages", func(t *testing.T) {
+		require.NotZero(t, m.servers[0].Stats().MSISent)
+		require.Zero(t, m.servers[0].Stats().INTxSent)
+	})
+	m.basics(t, b)
+	m.queues(t, b)
+	m.phy(t, b)
+	m.healthy(t)
+}
+
+// queues are the checks of which queue frames come and go by.
+func (m *machine) queues(t *testing.T, b *barewire) {
+	p := m.probes[0]
+	check(t, m.title, "receive queues by the routing rules", func(t *testing.T) {
+		before := p.Stats()
+		frame := func(to [6]byte, pcp int) {
+			f := make([]byte, 64)
+			copy(f, to[:])
+			copy(f[6:], []byte{2, 0, 0, 0, 0, 1, 0x88, 0xb5})
+			if pcp >= 0 {
+				copy(f[12:], []byte{0x81, 0, byte(pcp << 5), 5, 0x88, 0xb5})
+			}
+			p.Deliver(f)
+		}
+		own, all := [6]byte{2, 0, 0, 0, 0, 10}, [6]byte{255, 255, 255, 255, 255, 255}
+		for range 3 {
+			frame(own, -1)
+			frame(own, 1)
+		}
+		require.Equal(t, [2]uint64{6, 0}, [2]uint64{p.Stats().RX[0] - before.RX[0], p.Stats().RX[1] - before.RX[1]}, "unicast, and VLAN priority 1")
+		before = p.Stats()
+		for range 3 {
+			frame(all, -1)
+			frame(own, 6)
+		}
+		require.Equal(t, [2]uint64{0, 6}, [2]uint64{p.Stats().RX[0] - before.RX[0], p.Stats().RX[1] - before.RX[1]}, "broadcast, and VLAN priority 6")
+	})
+	check(t, m.title, "both transmit queues carry flows", func(t *testing.T) {
+		// With segmentation on the driver sends all of TCP by queue 0.
+		m.run(t, "ethtool -K eth0 tso off")
+		defer m.run(t, "ethtool -K eth0 tso on")
+		before := p.Stats()
+		m.run(t, "for i in $(seq 24); do wget -q -O /dev/null http://192.0.2.1/1000 || exit 1; done")
+		require.NotZero(t, p.Stats().TX[0]-before.TX[0])
+		require.NotZero(t, p.Stats().TX[1]-before.TX[1])
+	})
+	check(t, m.title, "ethtool -L", func(t *testing.T) {
+		for _, n := range []int{1, 2} {
+			m.run(t, fmt.Sprintf("ethtool -L eth0 rx %[1]d tx %[1]d; carrier eth0; for i in $(seq 10); do ping -c 1 -W 1 192.0.2.1 > /dev/null && break; done", n))
+			require.Equal(t, fmt.Sprintf("%d\n%d", n, n), m.run(t, "ls -d /sys/class/net/eth0/queues/rx-* | wc -l; ls -d /sys/class/net/eth0/queues/tx-* | wc -l"))
+			require.Equal(t, n == 2, p.Read32(dmaRxControl+channelStride)&controlStart != 0)
+			require.Equal(t, n == 2, p.Read32(dmaTxControl+channelStride)&controlStart != 0)
+			m.pings(t, 3, peer4, 56, 1472)
+			m.upload(t, peer4, 300_000)
+			m.download(t, peer4, 300_000)
+		}
+	})
+}
+
+// phy are the checks of a link that comes and goes.
+func (m *machine) phy(t *testing.T, b *barewire) {
+	p := m.probes[0]
+	operstate := func(state string) {
+		t.Helper()
+		m.until(t, func() bool { return m.run(t, "cat /sys/class/net/eth0/operstate") == state }, "link "+state)
+	}
+	for _, c := range []struct {
+		name string
+		link mac.Link
+		want string
+	}{
+		{"100 Mb/s", mac.Link{Up: true, Speed: 100, FullDuplex: true}, "100 full"},
+		{"1 Gb/s with pause", mac.Link{Up: true, Speed: 1000, FullDuplex: true, RXPause: true, TXPause: true}, "1000 full"},
+	} {
+		check(t, m.title, "cable pulled, and back at "+c.name, func(t *testing.T) {
+			require.NoError(t, b.cable.Close())
+			operstate("down")
+			b.plug(&cable.Options{Link: c.link})
+			operstate("up")
+			require.Equal(t, c.want, m.run(t, "echo $(cat /sys/class/net/eth0/speed /sys/class/net/eth0/duplex)"))
+			m.run(t, "for i in $(seq 10); do ping -c 1 -W 1 192.0.2.1 > /dev/null && break; done")
+			m.pings(t, 3, peer4, 56, 1472)
+			m.download(t, peer4, 300_000)
+			pause := c.link.RXPause
+			require.Equal(t, pause, p.Read32(macRxFlow)&rxFlowRFE != 0)
+			require.Equal(t, pause, p.Read32(macTxFlow)&flowEnable != 0)
+		})
+	}
+	check(t, m.title, "pause, ethtool -A and a pause frame", func(t *testing.T) {
+		pause := make([]byte, 60)
+		copy(pause, []byte{1, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 1, 0x88, 0x08, 0, 1, 0xff, 0xff})
+		before := m.number(t, "stat eth0 mmc_rx_pause_frames")
+		begin := time.Now()
+		p.Deliver(pause)
+		m.pings(t, 1, peer4, 56)
+		require.GreaterOrEqual(t, time.Since(begin), 65535*512*time.Nanosecond, "nothing left before the pause was over")
+		require.Equal(t, before+1, m.number(t, "stat eth0 mmc_rx_pause_frames"))
+		m.run(t, "ethtool -A eth0 autoneg off rx off tx off")
+		m.until(t, func() bool { return p.Read32(macRxFlow)&rxFlowRFE == 0 && p.Read32(macTxFlow)&flowEnable == 0 }, "pause off")
+		m.run(t, "ethtool -A eth0 autoneg off rx on tx on")
+		m.until(t, func() bool { return p.Read32(macRxFlow)&rxFlowRFE != 0 && p.Read32(macTxFlow)&flowEnable != 0 }, "pause on")
+		m.pings(t, 3, peer4, 56)
+	})
+}
