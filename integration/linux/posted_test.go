@@ -14,7 +14,7 @@ import (
 func TestPosted(t *testing.T) {
 	m := start(t, setup{title: "stmmac 5.10, posted writes", models: []dwmac4.Config{{}}, fixed: gigabit(), posted: true})
 	b := newBarewire(t, m.probes[0])
-	m.basics(t, b)
+	m.traffic(t, b)
 	m.lifeCycle(t, b)
 	m.healthy(t)
 }

@@ -17,7 +17,7 @@ var sizes = []int{0, 1, 17, 18, 19, 46, 63, 64, 65, 127, 128, 255, 256, 511, 512
 func TestStmmac(t *testing.T) {
 	m := start(t, setup{title: "stmmac 5.10", models: []dwmac4.Config{{}}, fixed: gigabit()})
 	b := newBarewire(t, m.probes[0])
-	m.basics(t, b)
+	m.traffic(t, b)
 	m.offloads(t, b)
 	m.moderation(t)
 	m.rings(t, b)
@@ -26,8 +26,8 @@ func TestStmmac(t *testing.T) {
 	m.healthy(t)
 }
 
-// basics are the checks of traffic.
-func (m *machine) basics(t *testing.T, b *barewire) {
+// traffic is what any peer is good for.
+func (m *machine) traffic(t *testing.T, peer stack) {
 	for _, c := range []struct {
 		name string
 		f    func(t *testing.T)
@@ -39,8 +39,8 @@ func (m *machine) basics(t *testing.T, b *barewire) {
 		{"TCP upload, IPv4", func(t *testing.T) { m.upload(t, peer4, 1<<20) }},
 		{"HTTP download, IPv6", func(t *testing.T) { m.download(t, "["+peer6+"]", 1<<19) }},
 		{"TCP upload, IPv6", func(t *testing.T) { m.upload(t, peer6, 1<<19) }},
-		{"HTTP server in the guest", func(t *testing.T) { m.fetch(t, b, "192.0.2.10", 1<<20) }},
-		{"TCP both ways at once", func(t *testing.T) { m.echo(t, b, "192.0.2.10", 1<<19) }},
+		{"HTTP server in the guest", func(t *testing.T) { m.fetch(t, peer, "192.0.2.10", 1<<20) }},
+		{"TCP both ways at once", func(t *testing.T) { m.echo(t, peer, "192.0.2.10", 1<<19) }},
 	} {
 		check(t, m.title, c.name, c.f)
 	}

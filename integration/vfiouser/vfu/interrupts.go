@@ -21,6 +21,7 @@ type interrupts struct {
 	// level is high, each unmask makes another event.
 	level    bool
 	masked   bool // by the client or an event
+	event    bool // an event has been sent and not been answered by an unmask
 	disabled bool // by the Interrupt Disable bit of the command register
 	intx     int  // eventfd or -1
 
@@ -50,7 +51,7 @@ func (s *interrupts) setINTx(level bool) {
 // signal sends the INTx event that is due, if any. mu is held.
 func (s *interrupts) signal() {
 	if s.level && !s.masked && !s.disabled && s.intx >= 0 {
-		s.masked = true
+		s.masked, s.event = true, true
 		s.sent++
 		kick(s.intx)
 	}
@@ -64,11 +65,15 @@ func (s *interrupts) setDisabled(on bool) {
 	s.signal()
 }
 
-// pending is the level of the pin, whether or not it is masked.
+// pending is the level of the pin as the client has it, whether or not it is
+// masked. That is high from an event until the client has answered it, also when
+// the level falls meanwhile: the guest's line is high by then, and a driver that
+// asks here whether it was its device must not be told that it was none. The
+// kernel would take the interrupt again and again and in the end switch it off.
 func (s *interrupts) pending() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.level
+	return s.level || s.event
 }
 
 func (s *interrupts) sendMSI(vector int) bool {
@@ -118,7 +123,7 @@ func (s *interrupts) set(index int, flags uint32, start, count int, data []byte,
 		case action == irqMask:
 			s.masked = true
 		case action == irqUnmask:
-			s.masked = false
+			s.masked, s.event = false, false
 			s.unmasks++
 			s.signal()
 		}
@@ -133,7 +138,7 @@ func (s *interrupts) disable(index int, action uint32) unix.Errno {
 		return unix.EINVAL
 	case index == indexINTx:
 		s.replace(&s.intx, -1)
-		s.masked = false
+		s.masked, s.event = false, false
 	default:
 		for i := range s.msi {
 			s.replace(&s.msi[i], -1)
@@ -158,7 +163,7 @@ func (s *interrupts) assign(index, start, count int, m *message) unix.Errno {
 	for i := range count {
 		if index == indexINTx {
 			s.replace(&s.intx, m.takeFD(i))
-			s.masked = false
+			s.masked, s.event = false, false
 			s.signal()
 		} else {
 			s.replace(&s.msi[start+i], m.takeFD(i))
