@@ -53,4 +53,7 @@ func needQEMU(t *testing.T) {
 	if !*boots {
 		t.Skip("boots Linux in QEMU: make integration-linux")
 	}
+	if *tracing {
+		t.Skip("traces only")
+	}
 }
