@@ -174,3 +174,25 @@ func TestOpenFails(t *testing.T) {
 	_, _, err = fake.Pair(nil, &fake.Options{Config: mac.Config{RXRing: 1}})
 	require.ErrorIs(t, err, mac.ErrConfig)
 }
+
+// TestNextPrefersFrames: frames that are there are returned even when the context
+// has ended, so that a test can take what has been sent so far.
+func TestNextPrefersFrames(t *testing.T) {
+	m, err := fake.New(inline())
+	require.NoError(t, err)
+	defer m.Close()
+	require.NoError(t, m.Start())
+	eventually(t, func() bool { return m.Link().Up })
+	const n = 64
+	for range n {
+		transmit(t, m, make([]byte, 60))
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for range n {
+		_, err := m.Next(ended)
+		require.NoError(t, err)
+	}
+	_, err = m.Next(ended)
+	require.ErrorIs(t, err, context.Canceled)
+}
