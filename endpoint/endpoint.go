@@ -305,7 +305,9 @@ func (e *Endpoint) Close() {
 		e.Attach(nil)
 		close(e.stop)
 		e.wg.Wait()
-		e.trains.drop()
+		for _, train := range e.trains.close() {
+			e.dropTrain(e.dev.Queues()[0], train)
+		}
 		if err := e.dev.Close(); err != nil {
 			e.fail("close", err)
 		}

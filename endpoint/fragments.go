@@ -12,11 +12,9 @@ import (
 	"github.com/barewire/barewire/ring"
 )
 
-// Limits of what is kept back: datagrams, and fragments of one.
-const (
-	maxTrains    = 16
-	maxFragments = 64 << 10 / 512
-)
+// maxTrains is how many datagrams are kept back at once. The fragments of one
+// need no limit: each must begin where the last ended, at less than 64 KiB.
+const maxTrains = 16
 
 // fragmentTrains keeps the fragments of outgoing UDP datagrams back until the
 // last one is there.
@@ -25,10 +23,13 @@ const (
 // cuts a datagram into fragments. No hardware can put it in then, since it sees
 // one fragment at a time, and over IPv6 a UDP checksum of zero is not allowed
 // (RFC 8200 section 8.1). netstack writes all fragments of a datagram one after
-// the other, so they are kept for a moment, summed, and sent.
+// the other, so they are kept for a moment, summed, and sent. Those whose last
+// fragment never comes are dropped when others need their place, and counted
+// then: WritePackets has already called them sent.
 type fragmentTrains struct {
 	mu     sync.Mutex
 	trains []*fragmentTrain
+	closed bool // keep nothing any more
 }
 
 // fragmentTrain is the fragments of one datagram so far, in order. It holds a
@@ -38,7 +39,7 @@ type fragmentTrain struct {
 	packets []*stack.PacketBuffer
 	payload int    // bytes of IP payload so far
 	sum     uint16 // their checksum
-	start   int    // where the IP payload of a fragment begins in its frame
+	start   int    // where the UDP header begins in the first frame
 }
 
 // fragmentKey names a datagram: addresses and identification.
@@ -82,42 +83,57 @@ func parseFragment(b []byte, l *layout) (f fragment, ok bool) {
 	return f, true
 }
 
-// hold takes a fragment. done is false when it was kept back. With the last
-// fragment of a datagram it returns the whole train, whose packets are the
-// caller's then. A nil train with done means that the packet is to be sent as it
-// is: not UDP, or with a checksum, or not the next of its datagram.
-func (t *fragmentTrains) hold(pkt *stack.PacketBuffer, l *layout) (train *fragmentTrain, done bool) {
+// held is what became of a fragment.
+type held struct {
+	// kept: it is in a train, or was dropped with one. Otherwise it is to be sent
+	// as it is: not UDP, or with a checksum, or not the next of its datagram.
+	kept bool
+	// complete is a train to be sent, lost one to be dropped. They are the
+	// caller's to release.
+	complete, lost *fragmentTrain
+}
+
+// hold takes a fragment.
+func (t *fragmentTrains) hold(pkt *stack.PacketBuffer, l *layout) held {
 	f, ok := parseFragment(head(pkt), l)
-	if !ok || f.protocol != uint8(header.UDPProtocolNumber) {
-		return nil, true
+	if !ok || f.protocol != uint8(header.UDPProtocolNumber) || f.start >= l.end {
+		return held{}
+	}
+	first := f.offset == 0
+	if first && (!f.more || !zeroChecksum(pkt, f.start)) {
+		return held{}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at := t.find(f.key)
-	if f.offset == 0 {
-		if !f.more || !zeroChecksum(pkt, f.start) {
-			return nil, true
-		}
-		if at >= 0 { // the id came round again, or the first was sent twice
-			t.remove(at).release()
-		}
+	switch {
+	case first && t.closed:
+		train := &fragmentTrain{}
+		train.add(pkt, f.start, l.end)
+		return held{kept: true, lost: train}
+	case first && at >= 0:
+		// Another datagram with the same identification. What follows could belong
+		// to either, and a checksum over a mixture would make it look right.
+		train := t.remove(at)
+		train.add(pkt, f.start, l.end)
+		return held{kept: true, lost: train}
+	case first:
+		h := held{kept: true}
 		if len(t.trains) == maxTrains {
-			t.remove(0).release()
+			h.lost = t.remove(0)
 		}
-		at = len(t.trains)
-		t.trains = append(t.trains, &fragmentTrain{key: f.key})
-	} else if at < 0 || t.trains[at].payload != f.offset {
-		return nil, true
+		train := &fragmentTrain{key: f.key, start: f.start}
+		train.add(pkt, f.start, l.end)
+		t.trains = append(t.trains, train)
+		return h
+	case at < 0 || t.trains[at].payload != f.offset:
+		return held{}
 	}
-	train = t.trains[at]
-	train.add(pkt, f.start, l.end)
-	if !f.more {
-		return t.remove(at), true
+	t.trains[at].add(pkt, f.start, l.end)
+	if f.more {
+		return held{kept: true}
 	}
-	if len(train.packets) == maxFragments {
-		t.remove(at).release()
-	}
-	return nil, false
+	return held{kept: true, complete: t.remove(at)}
 }
 
 func (t *fragmentTrains) find(key fragmentKey) int {
@@ -135,14 +151,13 @@ func (t *fragmentTrains) remove(i int) *fragmentTrain {
 	return train
 }
 
-// drop forgets everything kept back.
-func (t *fragmentTrains) drop() {
+// close ends keeping fragments back and returns those that are.
+func (t *fragmentTrains) close() []*fragmentTrain {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, train := range t.trains {
-		train.release()
-	}
-	t.trains = nil
+	trains := t.trains
+	t.trains, t.closed = nil, true
+	return trains
 }
 
 // zeroChecksum reports whether the UDP header at start has no checksum.
@@ -182,9 +197,8 @@ func eachSlice(pkt *stack.PacketBuffer, f func([]byte)) {
 // add appends a fragment whose IP payload lies at start to end of its frame.
 func (t *fragmentTrain) add(pkt *stack.PacketBuffer, start, end int) {
 	t.packets = append(t.packets, pkt.IncRef())
-	t.start = start
-	at, odd := 0, t.payload%2 != 0
-	sum := checksumer{odd: odd}
+	at := 0
+	sum := checksumer{odd: t.payload%2 != 0}
 	eachSlice(pkt, func(b []byte) {
 		lo, hi := min(max(start-at, 0), len(b)), min(end-at, len(b))
 		if lo < hi {
@@ -219,12 +233,15 @@ func (t *fragmentTrain) release() {
 }
 
 // sendTrain commits all fragments of a datagram with its checksum in the first
-// one. It reports false when the ring filled up on the way.
+// one. It reports false when the ring filled up on the way: the fragments that
+// were called sent when they were kept back are counted as dropped then, and the
+// last one is the caller's to count.
 func (e *Endpoint) sendTrain(q *mac.Queue, tx *ring.TX, t *fragmentTrain) bool {
 	defer t.release()
 	for i, pkt := range t.packets {
 		b := reserve(q, tx, pkt.Size())
 		if b == nil {
+			e.countLost(q, len(t.packets)-i-1)
 			return false
 		}
 		gather(b, pkt)
@@ -236,4 +253,15 @@ func (e *Endpoint) sendTrain(q *mac.Queue, tx *ring.TX, t *fragmentTrain) bool {
 		tx.Commit(ring.TXFrame{})
 	}
 	return true
+}
+
+// dropTrain drops fragments that were kept back in vain.
+func (e *Endpoint) dropTrain(q *mac.Queue, t *fragmentTrain) {
+	e.countLost(q, len(t.packets))
+	t.release()
+}
+
+func (e *Endpoint) countLost(q *mac.Queue, fragments int) {
+	e.stats.txFragments.add(fragments)
+	q.CountTXDrop(fragments)
 }

@@ -8,8 +8,8 @@ type counter struct{ n atomic.Uint64 }
 func (c *counter) add(n int) { c.n.Add(uint64(n)) }
 
 type stats struct {
-	rxDetached, rxOtherHost, rxOwn    counter
-	txLinkDown, txRingFull, txTooLong counter
+	rxDetached, rxOtherHost, rxOwn                 counter
+	txLinkDown, txRingFull, txTooLong, txFragments counter
 }
 
 // Stats counts the packets that an endpoint dropped, by reason. They are part of
@@ -21,10 +21,13 @@ type Stats struct {
 	RXOtherHost uint64 `json:"rx_other_host"`
 	RXOwn       uint64 `json:"rx_own_address"`
 	// TXLinkDown: the link was down or the device closed. TXRingFull: the ring had
-	// no space in time. TXTooLong: longer than the MTU.
-	TXLinkDown uint64 `json:"tx_link_down"`
-	TXRingFull uint64 `json:"tx_ring_full"`
-	TXTooLong  uint64 `json:"tx_too_long"`
+	// no space in time. TXTooLong: longer than the MTU. TXFragments: fragments of
+	// datagrams that never became complete, or only partly fit the ring; they were
+	// kept back to compute the UDP checksum, and WritePackets reported them sent.
+	TXLinkDown  uint64 `json:"tx_link_down"`
+	TXRingFull  uint64 `json:"tx_ring_full"`
+	TXTooLong   uint64 `json:"tx_too_long"`
+	TXFragments uint64 `json:"tx_fragments"`
 }
 
 // Stats returns the counts so far.
@@ -37,5 +40,6 @@ func (e *Endpoint) Stats() Stats {
 		TXLinkDown:  s.txLinkDown.n.Load(),
 		TXRingFull:  s.txRingFull.n.Load(),
 		TXTooLong:   s.txTooLong.n.Load(),
+		TXFragments: s.txFragments.n.Load(),
 	}
 }

@@ -93,11 +93,17 @@ func (e *Endpoint) send(q *mac.Queue, tx *ring.TX, pkt *stack.PacketBuffer) bool
 	var l layout
 	if e.dev.TXChecksum() {
 		l = parse(head(pkt), pkt.Size())
-		if l.fragment {
-			if train, done := e.trains.hold(pkt, &l); !done {
+		// What is forwarded has its checksum, and comes in any order.
+		if l.fragment && !pkt.NetworkPacketInfo.IsForwardedPacket {
+			h := e.trains.hold(pkt, &l)
+			if h.lost != nil {
+				e.dropTrain(q, h.lost)
+			}
+			if h.complete != nil {
+				return e.sendTrain(q, tx, h.complete)
+			}
+			if h.kept {
 				return true
-			} else if train != nil {
-				return e.sendTrain(q, tx, train)
 			}
 		}
 	}
