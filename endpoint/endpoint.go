@@ -60,6 +60,9 @@ type Endpoint struct {
 	// unvouched is the number of deliveries under way whose checksums netstack
 	// must verify itself; see Capabilities.
 	unvouched atomic.Int32
+	// apart keeps those and the deliveries of GRO from overlapping, see
+	// groDispatcher.
+	apart sync.RWMutex
 
 	trains fragmentTrains
 	stats  stats
@@ -172,7 +175,8 @@ func (e *Endpoint) LeaveGroup(addr tcpip.LinkAddress) error {
 // (stack.nic.DeliverNetworkPacket). So the receive capability is taken back
 // while a packet is delivered that the hardware did not vouch for, and netstack
 // verifies that one in software. A packet of another queue delivered at the same
-// moment is verified once more than it need be, never once less.
+// moment is verified once more than it need be, never once less; packets that GRO
+// has joined would not stand that, and are kept apart (groDispatcher).
 func (e *Endpoint) Capabilities() stack.LinkEndpointCapabilities {
 	c := stack.CapabilityResolutionRequired
 	if e.dev.TXChecksum() {

@@ -35,6 +35,9 @@ func newPoller(e *Endpoint, q *mac.Queue) (*poller, error) {
 	p := &poller{e: e, q: q, frames: make([]ring.Frame, budget)}
 	p.gro.Init(e.gro)
 	p.gro.Dispatcher = &p.joined
+	if e.gro && len(e.dev.Queues()) > 1 {
+		p.joined.apart = &e.apart
+	}
 	return p, nil
 }
 

@@ -1,6 +1,8 @@
 package endpoint
 
 import (
+	"sync"
+
 	"gvisor.dev/gvisor/pkg/buffer"
 	"gvisor.dev/gvisor/pkg/tcpip"
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
@@ -97,9 +99,7 @@ func (p *poller) hand(d stack.NetworkDispatcher, pkt *stack.PacketBuffer, vouche
 	case !vouched && p.e.dev.RXChecksum():
 		// What GRO holds was received before.
 		p.flush()
-		p.e.unvouched.Add(1)
-		d.DeliverNetworkPacket(pkt.NetworkProtocolNumber, pkt)
-		p.e.unvouched.Add(-1)
+		p.deliverUnvouched(d, pkt)
 	case p.e.gro:
 		pkt.RXChecksumValidated = true
 		p.gro.Enqueue(pkt)
@@ -107,6 +107,16 @@ func (p *poller) hand(d stack.NetworkDispatcher, pkt *stack.PacketBuffer, vouche
 		d.DeliverNetworkPacket(pkt.NetworkProtocolNumber, pkt)
 	}
 	pkt.DecRef()
+}
+
+func (p *poller) deliverUnvouched(d stack.NetworkDispatcher, pkt *stack.PacketBuffer) {
+	if p.joined.apart != nil {
+		p.joined.apart.Lock()
+		defer p.joined.apart.Unlock()
+	}
+	p.e.unvouched.Add(1)
+	d.DeliverNetworkPacket(pkt.NetworkProtocolNumber, pkt)
+	p.e.unvouched.Add(-1)
 }
 
 // flush delivers what GRO holds. One call of gro.GRO.Flush takes only the oldest
@@ -122,13 +132,24 @@ func (p *poller) flush() {
 }
 
 // groDispatcher counts what GRO delivers.
+//
+// The IP and TCP checksums of packets that GRO has joined are stale: were they
+// verified, because another queue just delivers a packet that must be, they would
+// be dropped. So with several queues the deliveries of GRO hold apart for reading
+// and those of unvouched packets hold it for writing. Only poll goroutines ever
+// wait for it, and nothing that a delivery waits for waits for them.
 type groDispatcher struct {
 	stack.NetworkDispatcher
 	delivered int
+	apart     *sync.RWMutex // nil with one queue
 }
 
 func (d *groDispatcher) DeliverNetworkPacket(protocol tcpip.NetworkProtocolNumber, pkt *stack.PacketBuffer) {
 	d.delivered++
+	if d.apart != nil {
+		d.apart.RLock()
+		defer d.apart.RUnlock()
+	}
 	d.NetworkDispatcher.DeliverNetworkPacket(protocol, pkt)
 }
 
