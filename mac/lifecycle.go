@@ -7,7 +7,8 @@ import (
 )
 
 // Start posts the receive rings and starts the device. It does nothing when the
-// device runs already.
+// device runs already. Functions of OnLink are called by another goroutine: Start
+// may be called with a lock held that they need, as netstack does.
 func (d *Device) Start() error {
 	if ok, err := d.startable(); !ok {
 		return err
@@ -18,7 +19,13 @@ func (d *Device) Start() error {
 	if err != nil {
 		return err
 	}
-	d.followLink()
+	d.mu.Lock()
+	d.updateLink()
+	d.mu.Unlock()
+	select {
+	case d.events <- struct{}{}: // the monitor tells the listeners
+	default:
+	}
 	return nil
 }
 
