@@ -230,7 +230,10 @@ func (e *Endpoint) Attach(dispatcher stack.NetworkDispatcher) {
 	}
 	last := e.attached.Swap(next)
 	start := next != nil && !e.mu.started
-	e.mu.started = e.mu.started || start
+	if start {
+		e.mu.started = true
+		e.wg.Add(1) // so that Close waits for start, whenever it comes
+	}
 	e.mu.Unlock()
 	if last != nil {
 		close(last.done)
@@ -241,6 +244,7 @@ func (e *Endpoint) Attach(dispatcher stack.NetworkDispatcher) {
 }
 
 func (e *Endpoint) start() {
+	defer e.wg.Done()
 	for _, q := range e.dev.Queues() {
 		p, err := newPoller(e, q)
 		if err != nil {
