@@ -1,0 +1,301 @@
+//go:build linux
+
+package guestserver
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/barewire/barewire/integration/internal/guest"
+	"github.com/barewire/barewire/mac/sim/dwmac4"
+)
+
+// Binding a device, as packages uio and vfio document it.
+const (
+	bindUIO = `
+		echo uio_pci_generic > $p/driver_override
+		echo $d > /sys/bus/pci/drivers_probe
+		[ "$(basename $(readlink $p/driver))" = uio_pci_generic ]`
+	bindVFIO = `
+		[ -e $p/iommu_group ] || exit 1
+		echo vfio-pci > $p/driver_override
+		echo $d > /sys/bus/pci/drivers_probe
+		[ "$(basename $(readlink $p/driver))" = vfio-pci ]`
+)
+
+var uioModules = []string{"uio_pci_generic"}
+
+func TestServer(t *testing.T) {
+	needQEMU(t)
+	t.Run("uio", func(t *testing.T) {
+		testServer(t, setup{
+			title: "UIO, arm64", fetch: guest.Fetch, model: dwmac4.Config{InBandLink: true},
+			modules: uioModules, bind: bindUIO, flags: "-bus uio -unsafe-hugepages", irq: "uio_pci_generic",
+			line: `uio 0000:00:04.0 \(uio0\): DMA memory from huge pages without IOMMU \(unsafe\), coherent`,
+		})
+	})
+	t.Run("vfio", func(t *testing.T) {
+		testServer(t, setup{
+			title: "VFIO, virtio-iommu, arm64", fetch: guest.Fetch, model: dwmac4.Config{}, iommu: true, ram: ramARM,
+			boot:    "allow_unsafe_interrupts=1",
+			modules: []string{"virtio_iommu", "vfio_pci", "vfio_iommu_type1"}, bind: bindVFIO, flags: "-bus vfio -link 1000", irq: "vfio",
+			line: `vfio 0000:00:04.0 \(group \d+\): DMA memory from huge pages, kept to by the IOMMU`,
+		})
+	})
+	t.Run("vfio-amd64", func(t *testing.T) {
+		testServer(t, setup{
+			title: "VFIO, Intel IOMMU, amd64", fetch: guest.FetchPC, model: dwmac4.Config{InBandLink: true, Queues: 2}, iommu: true, ram: ramPC,
+			boot:    "intel_iommu=on",
+			modules: []string{"vfio_pci", "vfio_iommu_type1"}, bind: bindVFIO, flags: "-bus vfio -queues 2", irq: "vfio",
+			line: `vfio 0000:00:04.0 \(group \d+\): DMA memory from huge pages, kept to by the IOMMU`,
+		})
+	})
+}
+
+func testServer(t *testing.T, s setup) {
+	m := start(t, s)
+	for _, c := range []struct {
+		name string
+		f    func(t *testing.T)
+	}{
+		{"start the server", m.startServer},
+		{"GET /", m.page},
+		{"download of 4 MiB", func(t *testing.T) { m.download(t, 4<<20) }},
+		{"upload of 4 MiB", func(t *testing.T) { m.upload(t, 4<<20) }},
+		{"20 connections at once", m.atOnce},
+		{"UDP echoes of 1 to 8000 bytes", m.echoes},
+		{"interrupts through the kernel", m.interruptsUsed},
+		{"no rule of the hardware broken, no DMA refused", m.clean},
+		{"a stray DMA write", m.strayWrite},
+		{"kill -9: no DMA into memory that was released", m.killed},
+		{"start again after kill -9", m.startServer},
+		{"download and upload after kill -9", func(t *testing.T) { m.download(t, 1<<20); m.upload(t, 1<<20) }},
+		{"SIGTERM: no page lent, exit code 0, DMA has ended", m.terminated},
+		{"start again after SIGTERM", func(t *testing.T) { m.startServer(t); m.download(t, 1<<18); m.terminated(t) }},
+		{"no warning of the kernel", func(t *testing.T) {
+			require.Empty(t, m.run(t, `dmesg | grep -E 'WARNING:|Oops|BUG:|nobody cared|timed out|Call trace' || true`))
+		}},
+	} {
+		if !check(t, m.title, c.name, c.f) {
+			return // what follows would say nothing new
+		}
+	}
+}
+
+func sum(b []byte) string {
+	h := sha256.Sum256(b)
+	return hex.EncodeToString(h[:])
+}
+
+// digest is what the server says of bytes.
+type digest struct {
+	Bytes  int    `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+func (m *machine) page(t *testing.T) {
+	require.Contains(t, string(m.get(t, "/")), "<html")
+	require.Equal(t, "dwmac4", m.counters(t).Device.Core)
+}
+
+// download compares what arrives with the sum that the server makes of what it
+// sends.
+func (m *machine) download(t *testing.T, n int) {
+	begin := time.Now()
+	require.NoError(t, m.tryDownload(n, 1))
+	t.Logf("%d bytes in %.1f s", n, time.Since(begin).Seconds())
+}
+
+func (m *machine) tryDownload(n, seed int) error {
+	want, err := m.try(fmt.Sprintf("/bytes?n=%d&seed=%d&sum=1", n, seed))
+	if err != nil {
+		return err
+	}
+	body, err := m.try(fmt.Sprintf("/bytes?n=%d&seed=%d", n, seed))
+	if err != nil {
+		return err
+	}
+	if len(body) != n || !bytes.HasPrefix(want, []byte(sum(body))) {
+		return fmt.Errorf("got %d bytes with SHA-256 %s, want %d with %s", len(body), sum(body), n, want)
+	}
+	return nil
+}
+
+func (m *machine) upload(t *testing.T, n int) {
+	data := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{byte(n)}).Read(data) // never fails
+	begin := time.Now()
+	res, err := m.client.Post(m.url+"/upload", "application/octet-stream", bytes.NewReader(data))
+	require.NoError(t, err)
+	defer res.Body.Close()
+	var got digest
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&got))
+	require.Equal(t, digest{n, sum(data)}, got)
+	t.Logf("%d bytes in %.1f s", n, time.Since(begin).Seconds())
+}
+
+func (m *machine) atOnce(t *testing.T) {
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	many := *m
+	many.client = &http.Client{Transport: transport, Timeout: transferTime}
+	errs := make([]error, 20)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() { errs[i] = many.tryDownload(64<<10, i) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+}
+
+// echoes sends datagrams that fill a frame, and ones that are fragments.
+func (m *machine) echoes(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
+	defer cancel()
+	for _, network := range []string{"udp4", "udp6"} {
+		c, err := m.net.DialContext(ctx, network, ":80")
+		require.NoError(t, err)
+		defer c.Close()
+		for _, n := range []int{1, 17, 18, 19, 64, 1000, 1451, 1452, 1453, 1471, 1472, 1473, 4000, 8000} {
+			data := bytes.Repeat([]byte{byte(n)}, n)
+			require.NoError(t, c.SetDeadline(time.Now().Add(commandTime)))
+			_, err := c.Write(data)
+			require.NoError(t, err)
+			got := make([]byte, 9000)
+			k, err := c.Read(got)
+			require.NoError(t, err, "%s %d", network, n)
+			require.Equal(t, data, got[:k], "%s %d", network, n)
+		}
+	}
+}
+
+// interruptsUsed sends datagrams to a server that has nothing else to do, and
+// compares the counts of its kernel, the server and the PCI function.
+func (m *machine) interruptsUsed(t *testing.T) {
+	const rounds = 10
+	c, err := m.net.DialContext(t.Context(), "udp4", ":80")
+	require.NoError(t, err)
+	defer c.Close()
+	require.NoError(t, c.SetDeadline(time.Now().Add(commandTime)))
+	server, kernel, sent := m.serverInterrupts(t), m.interrupts(t), m.server.Stats().INTxSent
+	for range rounds {
+		_, err := c.Write([]byte("wake up"))
+		require.NoError(t, err)
+		_, err = c.Read(make([]byte, 16))
+		require.NoError(t, err)
+		m.run(t, "true") // much later there is nothing to poll for any more
+	}
+	sent, kernel, server = m.server.Stats().INTxSent-sent, m.interrupts(t)-kernel, m.serverInterrupts(t)-server
+	t.Logf("interrupts: %d sent by the function, %d counted by the kernel, %d for receive counted by the server", sent, kernel, server)
+	require.GreaterOrEqual(t, kernel, uint64(rounds))
+	require.GreaterOrEqual(t, server, uint64(rounds))
+	require.GreaterOrEqual(t, sent, kernel)
+}
+
+func (m *machine) serverInterrupts(t *testing.T) (n uint64) {
+	for _, q := range m.counters(t).Device.Queues {
+		n += q.RXInterrupts
+	}
+	return n
+}
+
+func (m *machine) clean(t *testing.T) {
+	require.Empty(t, m.dev.Violations().List())
+	require.Zero(t, m.server.Stats().Errors)
+	require.Zero(t, m.server.Stats().DMAFaults)
+	require.Zero(t, m.dev.refused.Load())
+	require.Zero(t, m.counters(t).Device.Recoveries.FatalBusError)
+}
+
+// Addresses in the memory of the two boards, which a device without an IOMMU
+// would reach, and one outside of all memory.
+const (
+	ramARM = 0x5000_0000
+	ramPC  = 0x1000_0000
+	beyond = 1 << 38
+)
+
+// strayWrite has the core write a frame where the server has given it no memory:
+// with an IOMMU into the guest's RAM. It is refused, the core reports a fatal bus
+// error, the driver resets it, and the server goes on.
+func (m *machine) strayWrite(t *testing.T) {
+	stray := uint64(beyond)
+	if m.iommu {
+		stray = m.ram
+	}
+	before, refused := m.counters(t).Device.Recoveries, m.dev.refused.Load()
+	m.client.CloseIdleConnections() // whose end is the next frame at the latest
+	m.dev.stray.Store(stray)
+	deadline := time.Now().Add(commandTime)
+	for m.counters(t).Device.Recoveries.FatalBusError == before.FatalBusError {
+		require.True(t, time.Now().Before(deadline), "no fatal bus error is counted")
+	}
+	require.Zero(t, m.dev.stray.Load())
+	require.False(t, m.dev.strayed.Load(), "the write went through")
+	require.Greater(t, m.dev.refused.Load(), refused)
+	require.NotZero(t, m.server.Stats().DMAFaults)
+	after := m.counters(t).Device.Recoveries
+	require.Equal(t, before.FatalBusError+1, after.FatalBusError)
+	require.Equal(t, before.Failed, after.Failed)
+	m.download(t, 1<<20)
+	m.upload(t, 1<<20)
+}
+
+// killed kills the server while it works, and has the wire go on.
+func (m *machine) killed(t *testing.T) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = m.tryDownload(16<<20, 1) // cut off
+	}()
+	deadline := time.Now().Add(commandTime)
+	for begin := m.dev.Stats().TX[0]; m.dev.Stats().TX[0] < begin+100; time.Sleep(time.Millisecond) {
+		require.True(t, time.Now().Before(deadline), "no traffic")
+	}
+	m.run(t, `kill -9 $(cat /tmp/pid); while [ -d /proc/$(cat /tmp/pid) ]; do sleep 0.1; done`)
+	granted, refused, rx := m.dev.granted.Load(), m.dev.refused.Load(), m.dev.Stats().RX
+	frame := make([]byte, 60)
+	copy(frame, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 9, 0x88, 0xb5})
+	for range 100 {
+		m.dev.Deliver(frame)
+	}
+	m.run(t, "true") // so much later
+	m.dev.Quiesce()
+	t.Logf("after the kill: DMA %d granted, %d refused; command register %s", m.dev.granted.Load()-granted, m.dev.refused.Load()-refused, m.command(t))
+	require.Equal(t, granted, m.dev.granted.Load(), "DMA into memory of others")
+	require.Equal(t, rx, m.dev.Stats().RX)
+	m.client.CloseIdleConnections()
+	<-done
+}
+
+// command is the PCI command register.
+func (m *machine) command(t *testing.T) string {
+	return m.run(t, "od -An -tx2 -j4 -N2 /sys/bus/pci/devices/"+guest.PCIAddress(0)+"/config")
+}
+
+// terminated ends the server as an init system does.
+func (m *machine) terminated(t *testing.T) {
+	m.client.CloseIdleConnections()
+	out := m.run(t, `kill -TERM $(cat /tmp/pid); for i in $(seq 200); do [ -d /proc/$(cat /tmp/pid) ] || break; sleep 0.1; done
+		[ ! -d /proc/$(cat /tmp/pid) ] && cat /tmp/log`)
+	require.Contains(t, out, "; 0 pages lent")
+	require.NotContains(t, out, "httpserver: ")
+	granted := m.dev.granted.Load()
+	m.dev.Deliver(make([]byte, 60))
+	m.run(t, "true")
+	m.dev.Quiesce()
+	require.Equal(t, granted, m.dev.granted.Load())
+}
