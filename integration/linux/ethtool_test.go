@@ -207,6 +207,11 @@ func (m *machine) moderation(t *testing.T) {
 			require.Equal(t, uint32(0xa0), v)
 		}
 	})
+	check(t, m.title, "ethtool -A: nothing to set on a fixed link", func(t *testing.T) {
+		_, err := m.try(t, "ethtool -A eth0 rx on")
+		require.Error(t, err)
+		require.Zero(t, p.Read32(macRxFlow)&rxFlowRFE)
+	})
 	check(t, m.title, "ethtool -C tx-frames", func(t *testing.T) {
 		defer m.run(t, "ethtool -C eth0 tx-usecs 5000 tx-frames 25")
 		count := func() (frames, interrupts int64) {

@@ -10,7 +10,6 @@ const (
 	macPacketFilter = 0x0008
 	macTxFlow       = 0x0070
 	macRxFlow       = 0x0090
-	macRxQCtrl0     = 0x00a0
 
 	configRE   = 1 << 0
 	configTE   = 1 << 1
@@ -19,6 +18,9 @@ const (
 	filterHMC  = 1 << 2
 	flowEnable = 1 << 1 // Q0_Tx_Flow_Ctrl.TFE
 	rxFlowRFE  = 1 << 0
+
+	mtlTxQDebug = 0x0d08
+	debugPaused = 1 << 0
 )
 
 // Registers of DMA channel 0; those of channel c are c * 0x80 on.

@@ -48,7 +48,7 @@ type Shell struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	lines *bufio.Scanner
-	errs  strings.Builder
+	errs  strings.Builder // complete when cmd has been waited for
 }
 
 // NewShell starts cmd, as Debian.Command returns it, and waits until ShellScript
@@ -108,7 +108,7 @@ func (s *Shell) until(ctx context.Context, mark string, rest ...*string) (string
 		}
 		out.WriteString(line + "\n")
 	}
-	return out.String(), fmt.Errorf("%w: %v: %s%s", ErrGone, ctx.Err(), out.String(), s.errs.String())
+	return out.String(), fmt.Errorf("%w (%v): %s", ErrGone, context.Cause(ctx), strings.TrimSpace(out.String()))
 }
 
 // PowerOff switches the guest off and waits until it is.
