@@ -1,0 +1,58 @@
+package mactest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/barewire/barewire/mac/sim"
+)
+
+// check is one sub-test.
+type check struct {
+	name string
+	run  func(*bench)
+}
+
+// checks are all sub-tests, in the order in which they run.
+func checks() []check {
+	return slices.Concat(openChecks, trafficChecks, ringChecks, dropChecks(), filterChecks, coalesceChecks,
+		interruptChecks, linkChecks, offloadChecks, counterChecks, lifecycleChecks, repairChecks(), costChecks)
+}
+
+// Run runs the suite on c. Sub-tests in c.Missing are logged and counted; the last
+// line of the log has the numbers.
+func Run(t *testing.T, c Core) {
+	ran, missing, failed := 0, 0, 0
+	all := checks()
+	for name := range c.Missing {
+		if !slices.ContainsFunc(all, func(k check) bool { return k.name == name }) {
+			t.Errorf("%s: Missing lists %q, which is no sub-test of the suite", c.Name, name)
+		}
+	}
+	for _, k := range all {
+		if reason, ok := c.Missing[k.name]; ok {
+			t.Logf("%s: %s: not supported: %s", c.Name, k.name, reason)
+			missing++
+			continue
+		}
+		if !t.Run(testName(k.name), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { k.run(newBench(t, c)) })
+		}) {
+			failed++
+		}
+		ran++
+	}
+	t.Logf("%s: %d sub-tests: %d passed, %d failed, %d not supported", c.Name, len(all), ran-failed, failed, missing)
+}
+
+// testName makes one path element after the group out of a name.
+func testName(s string) string { return strings.ReplaceAll(s, " ", "_") }
+
+// wireFaults spoil one frame, fatalFaults need a repair. The others are known to
+// sub-tests by name.
+var (
+	wireFaults  = []sim.Fault{sim.BadCRC, sim.BadLength, sim.Overflow, sim.Truncated, sim.MissingFirst, sim.DropFrame}
+	fatalFaults = []sim.Fault{sim.RXBusError, sim.TXBusError, sim.DescriptorBusError, sim.StuckOwn}
+)
