@@ -45,7 +45,10 @@ cross: ## build for every architecture, and the portable packages for darwin and
 	@for os in darwin windows; do echo "$$os"; GOOS=$$os GOARCH=arm64 $(GO) build $(PORTABLE) || exit 1; done
 
 .PHONY: integration-linux
-integration-linux: ## boot Linux in QEMU and have its stmmac driver prove the model (ARGS=-trace)
+integration-linux: ## boot Linux in QEMU: its driver proves the model, then the server runs on it (ARGS=-trace)
 	@sh .ci/setup
 	@$(GO) test -c -o bin/integration-linux ./integration/linux
-	@cd integration/linux && exec ../../bin/integration-linux -qemu -test.timeout 20m $(ARGS)
+	@$(GO) test -c -o bin/integration-guestserver ./integration/guestserver
+	@rc=0; for p in linux guestserver; do \
+		(cd integration/$$p && exec ../../bin/integration-$$p -qemu -test.timeout 20m $(ARGS)) || rc=1; \
+	done; exit $$rc

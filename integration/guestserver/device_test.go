@@ -4,7 +4,9 @@ package guestserver
 
 import (
 	"sync/atomic"
+	"time"
 
+	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/sim"
 	"github.com/barewire/barewire/mac/sim/dwmac4"
 )
@@ -21,6 +23,30 @@ type device struct {
 }
 
 func newDevice(c dwmac4.Config) *device { return &device{Model: dwmac4.New(c)} }
+
+// fast is the wire that the device is on.
+var fast = mac.Link{Up: true, Speed: 100, FullDuplex: true}
+
+// slow is the device's port at the speed of fast, with which an emulated guest
+// keeps up: without, TCP would be busy with what the FIFO cannot hold.
+type slow struct{ sim.LinkPort }
+
+// Deliver implements sim.Port.
+func (p slow) Deliver(frame []byte) {
+	time.Sleep(time.Duration(len(frame)*8*1000/fast.Speed) * time.Nanosecond)
+	p.LinkPort.Deliver(frame)
+}
+
+// port is the device's socket for a cable.
+func (d *device) port() sim.Port { return slow{d.Model.Port().(sim.LinkPort)} }
+
+// transmitted is how many frames the device has sent.
+func (d *device) transmitted() (n uint64) {
+	for _, k := range d.Stats().TX {
+		n += k
+	}
+	return n
+}
 
 // Connect implements sim.Device.
 func (d *device) Connect(mem sim.DMA, irq func(level bool)) {

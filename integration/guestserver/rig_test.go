@@ -138,7 +138,7 @@ func (m *machine) startGuest(t, outer *testing.T) {
 
 	m.model.RXFIFO, m.model.TXFIFO = fifoSize, fifoSize
 	m.dev = newDevice(m.model)
-	m.cable = cable.Connect(m.dev.Port(), m.net, nil)
+	m.cable = cable.Connect(m.dev.port(), m.net, &cable.Options{Link: fast})
 	outer.Cleanup(func() { require.NoError(outer, m.cable.Close()) })
 	dir := outer.TempDir()
 	socket := filepath.Join(dir, "mac")
@@ -226,7 +226,15 @@ func (m *machine) get(t *testing.T, path string) []byte {
 }
 
 func (m *machine) try(path string) ([]byte, error) {
-	res, err := m.client.Get(m.url + path)
+	return m.tryContext(context.Background(), path)
+}
+
+func (m *machine) tryContext(ctx context.Context, path string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, "GET", m.url+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := m.client.Do(req)
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func TestServer(t *testing.T) {
 		testServer(t, setup{
 			title: "VFIO, virtio-iommu, arm64", fetch: guest.Fetch, model: dwmac4.Config{}, iommu: true, ram: ramARM,
 			boot:    "allow_unsafe_interrupts=1",
-			modules: []string{"virtio_iommu", "vfio_pci", "vfio_iommu_type1"}, bind: bindVFIO, flags: "-bus vfio -link 1000", irq: "vfio",
+			modules: []string{"virtio_iommu", "vfio_pci", "vfio_iommu_type1"}, bind: bindVFIO, flags: "-bus vfio -link 100", irq: "vfio",
 			line: `vfio 0000:00:04.0 \(group \d+\): DMA memory from huge pages, kept to by the IOMMU`,
 		})
 	})
@@ -256,13 +256,15 @@ func (m *machine) strayWrite(t *testing.T) {
 
 // killed kills the server while it works, and has the wire go on.
 func (m *machine) killed(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = m.tryDownload(16<<20, 1) // cut off
+		_, _ = m.tryContext(ctx, "/bytes?n=1G") // cut off
 	}()
+	defer func() { cancel(); <-done }()
 	deadline := time.Now().Add(commandTime)
-	for begin := m.dev.Stats().TX[0]; m.dev.Stats().TX[0] < begin+100; time.Sleep(time.Millisecond) {
+	for begin := m.dev.transmitted(); m.dev.transmitted() < begin+100; time.Sleep(time.Millisecond) {
 		require.True(t, time.Now().Before(deadline), "no traffic")
 	}
 	m.run(t, `kill -9 $(cat /tmp/pid); while [ -d /proc/$(cat /tmp/pid) ]; do sleep 0.1; done`)
@@ -277,8 +279,6 @@ func (m *machine) killed(t *testing.T) {
 	t.Logf("after the kill: DMA %d granted, %d refused; command register %s", m.dev.granted.Load()-granted, m.dev.refused.Load()-refused, m.command(t))
 	require.Equal(t, granted, m.dev.granted.Load(), "DMA into memory of others")
 	require.Equal(t, rx, m.dev.Stats().RX)
-	m.client.CloseIdleConnections()
-	<-done
 }
 
 // command is the PCI command register.
