@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"reflect"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -36,7 +37,32 @@ type bench struct {
 	owned bool // the test owns the receive side of queue
 	// inBand: the core knows the link by itself.
 	inBand bool
-	sent   [][]byte
+	wire   wire
+}
+
+// wire keeps what the model sends. A timer of the model may do it.
+type wire struct {
+	mu   sync.Mutex
+	sent [][]byte
+}
+
+func (w *wire) transmit(f []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sent = append(w.sent, bytes.Clone(f))
+}
+
+// sent is what has been sent since forget.
+func (b *bench) sent() [][]byte {
+	b.wire.mu.Lock()
+	defer b.wire.mu.Unlock()
+	return b.wire.sent
+}
+
+func (b *bench) forget() {
+	b.wire.mu.Lock()
+	defer b.wire.mu.Unlock()
+	b.wire.sent = nil
 }
 
 // frame is a received frame, copied.
@@ -52,7 +78,7 @@ func newBench(t *testing.T, c Core) *bench { return newBenchWith(t, c, Setup{See
 // when opts says so.
 func newBenchWith(t *testing.T, c Core, s Setup, opts *sim.SpaceOptions) *bench {
 	b := &bench{T: t, core: c, model: c.Model(s)}
-	b.model.OnTransmit(func(f []byte) { b.sent = append(b.sent, bytes.Clone(f)) })
+	b.model.OnTransmit(b.wire.transmit)
 	b.bus = newBus(b.model, opts)
 	t.Cleanup(b.end)
 	return b
@@ -266,7 +292,7 @@ func (b *bench) queueTX(req ring.TXFrame, frames ...[]byte) (n int) {
 // exactly them on the wire.
 func (b *bench) send(frames ...[]byte) {
 	b.Helper()
-	b.sent = nil
+	b.forget()
 	for done := 0; done < len(frames); {
 		n := b.queueTX(ring.TXFrame{}, frames[done:]...)
 		if n == 0 {
@@ -277,14 +303,16 @@ func (b *bench) send(frames ...[]byte) {
 	b.wantSent(frames)
 }
 
+// wantSent wants exactly these frames on the wire.
 func (b *bench) wantSent(frames [][]byte) {
 	b.Helper()
-	if len(b.sent) != len(frames) {
-		b.Fatalf("%d frames on the wire, want %d", len(b.sent), len(frames))
+	sent := b.sent()
+	if len(sent) != len(frames) {
+		b.Fatalf("%d frames on the wire, want %d", len(sent), len(frames))
 	}
 	for i := range frames {
-		if !bytes.Equal(frames[i], b.sent[i]) {
-			b.Fatalf("sent frame %d of %d: %s", i, len(frames), diff(frames[i], b.sent[i]))
+		if !bytes.Equal(frames[i], sent[i]) {
+			b.Fatalf("sent frame %d of %d: %s", i, len(frames), diff(frames[i], sent[i]))
 		}
 	}
 }

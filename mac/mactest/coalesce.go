@@ -144,7 +144,7 @@ func txMarks(b *bench) {
 func waitForSpace(b *bench) {
 	b.start(mac.Config{TXRing: b.slots(16), Coalesce: &ring.Coalesce{RXFrames: 1, TXFrames: 2, TXUsecs: 50_000}})
 	for lap := range 5 {
-		b.sent = nil
+		b.forget()
 		b.bus.holdDoorbells()
 		n := 0
 		for b.queueTX(ring.TXFrame{}, ether(partner, 60, n)) == 1 {
@@ -173,7 +173,7 @@ func waitForSpace(b *bench) {
 		if d := b.dev.Snapshot().Queues[0].TXInterrupts - before; d < 1 || d > 2 {
 			b.Fatalf("lap %d: %d transmit interrupts for one wait", lap, d)
 		}
-		b.equal(n, len(b.sent), "frames sent")
+		b.equal(n, len(b.sent()), "frames sent")
 		b.send(ether(partner, 60, lap))
 	}
 }

@@ -75,9 +75,9 @@ func linkLost(b *bench) {
 		b.settle()
 		b.setLink(b.core.Links[0])
 		for i := range 70 { // round the ring, over whatever was left
-			b.sent = nil
+			b.forget()
 			b.equal(1, b.queueTX(ring.TXFrame{}, ether(partner, 60, lap+i)), "frames that found room")
-			b.equal(1, len(b.sent), "frames on the wire")
+			b.equal(1, len(b.sent()), "frames on the wire")
 		}
 		b.works()
 	}
@@ -127,9 +127,9 @@ func pauseReceived(b *bench) {
 		b.withPause(true, false)
 		b.deliver(pauseFrame(0xFFFF))
 		b.equal(0, len(b.receive()), "pause frames received")
-		b.sent = nil
+		b.forget()
 		b.queueTX(ring.TXFrame{}, held)
-		b.equal(0, len(b.sent), "frames sent in a pause")
+		b.equal(0, len(b.sent()), "frames sent in a pause")
 		if end == "time" {
 			b.sleep(40 * time.Millisecond) // 0xFFFF quanta of 512 bits are 33.6 ms at 1 Gbit/s
 			b.sleep(time.Duration(1000/b.core.Links[0].Speed) * 40 * time.Millisecond)
@@ -149,12 +149,12 @@ func pauseSent(b *bench) {
 	for _, agreed := range []bool{false, true} {
 		b.start(mac.Config{RXRing: b.slots(8)})
 		b.withPause(false, agreed)
-		b.sent = nil
+		b.forget()
 		for i := range 60 {
 			b.deliver(ether(station, 1514, i))
 		}
 		pauses := 0
-		for _, f := range b.sent {
+		for _, f := range b.sent() {
 			if binary.BigEndian.Uint16(f[12:]) == 0x8808 {
 				pauses++
 			}

@@ -95,7 +95,7 @@ func checksumSent(b *bench) {
 		want := udp(partner, n)
 		out := bytes.Clone(want)
 		out[24], out[25], out[40], out[41] = 0xBA, 0xD0, 0xBA, 0xD1
-		b.sent = nil
+		b.forget()
 		b.queueTX(ring.TXFrame{Checksum: ring.ChecksumFull}, out)
 		b.wantSent([][]byte{want})
 		b.send(out)
@@ -128,14 +128,14 @@ func tcp(payload int) []byte {
 func (b *bench) segments(payload, mss int) {
 	b.Helper()
 	f := tcp(payload)
-	b.sent = nil
+	b.forget()
 	req := ring.TXFrame{MSS: uint16(mss), HeaderLen: 54, L4HeaderLen: 20, Checksum: ring.ChecksumFull}
 	if b.queueTX(req, f) != 1 {
 		b.Fatalf("no room for %d bytes", len(f))
 	}
-	b.equal((payload+mss-1)/mss, len(b.sent), "segments of %d bytes at %d", payload, mss)
+	b.equal((payload+mss-1)/mss, len(b.sent()), "segments of %d bytes at %d", payload, mss)
 	at := 0
-	for i, s := range b.sent {
+	for i, s := range b.sent() {
 		n := int(binary.BigEndian.Uint16(s[16:])) - 40
 		if n < 1 || n > mss || 54+n > len(s) {
 			b.Fatalf("segment %d of %d bytes says that it holds %d", i, len(s), n)

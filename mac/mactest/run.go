@@ -37,14 +37,19 @@ func Run(t *testing.T, c Core) {
 			missing++
 			continue
 		}
-		if !t.Run(testName(k.name), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { k.run(newBench(t, c)) })
-		}) {
+		if !run(t, c, k) {
 			failed++
 		}
 		ran++
 	}
 	t.Logf("%s: %d sub-tests: %d passed, %d failed, %d not supported", c.Name, len(all), ran-failed, failed, missing)
+}
+
+// run runs one sub-test in a bubble of its own.
+func run(t *testing.T, c Core, k check) bool {
+	return t.Run(testName(k.name), func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { k.run(newBench(t, c)) })
+	})
 }
 
 // testName makes one path element after the group out of a name.

@@ -65,7 +65,7 @@ func shortFrames(b *bench) {
 	b.send(ether(partner, 200, 1)) // what may be left in a FIFO or a buffer
 	for n := 14; n < 60; n++ {
 		f := ether(partner, n, n)
-		b.sent = nil
+		b.forget()
 		b.equal(1, b.queueTX(ring.TXFrame{}, f), "frames that found room")
 		b.wantSent([][]byte{append(f, make([]byte, 60-n)...)})
 	}
@@ -222,7 +222,7 @@ func fullTX(b *bench) {
 // wants each of them once and in order.
 func (b *bench) fillTX(lap, size int) {
 	b.Helper()
-	b.sent = nil
+	b.forget()
 	full := b.snapshot().Queues[0].TX.Full
 	b.bus.holdDoorbells()
 	var out [][]byte
