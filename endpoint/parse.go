@@ -12,8 +12,8 @@ import (
 type layout struct {
 	network tcpip.NetworkProtocolNumber // the Ethernet type
 	// headers is the exact length of Ethernet, IP and TCP or UDP headers when the
-	// frame is plain: IPv4 that is not a fragment or IPv6 without extension
-	// headers, carrying TCP or UDP. 0 for everything else.
+	// frame carries TCP or UDP, is no fragment and has no IPv6 extension headers
+	// but those for options. 0 for everything else.
 	headers int
 	// end is where the IP packet ends; what follows is Ethernet padding. It is the
 	// frame's length when that is not known.
@@ -22,7 +22,8 @@ type layout struct {
 	// begins.
 	transport   tcpip.TransportProtocolNumber
 	transportAt int
-	// options is set when the IPv4 header has options.
+	// options is set when there are options, of IPv4 or in IPv6 extension headers,
+	// so that no engine need find the transport header.
 	options bool
 	// fragment is set for IPv4 and IPv6 fragments.
 	fragment bool
@@ -83,7 +84,30 @@ func (l *layout) parseIPv6(b []byte, length int) {
 		l.fragment = true
 		return
 	}
-	l.parseTransport(b, ipv6End, tcpip.TransportProtocolNumber(ip.NextHeader()))
+	next, at := ip.NextHeader(), ipv6End
+	for isIPv6Options(next) {
+		if at+ipv6OptionsUnit > min(len(b), l.end) {
+			return
+		}
+		l.options = true
+		next, at = b[at], at+(int(b[at+1])+1)*ipv6OptionsUnit
+	}
+	l.parseTransport(b, at, tcpip.TransportProtocolNumber(next))
+}
+
+// ipv6OptionsUnit is the unit of an extension header's length in bytes, and its
+// least size (RFC 8200 section 4.3).
+const ipv6OptionsUnit = 8
+
+// isIPv6Options reports whether a next header value is that of an extension header
+// with options, or of netstack's experiment header, which has the same shape. Not
+// the routing header: the pseudo-header has an address from inside of it.
+func isIPv6Options(next uint8) bool {
+	switch header.IPv6ExtensionHeaderIdentifier(next) {
+	case header.IPv6HopByHopOptionsExtHdrIdentifier, header.IPv6DestinationOptionsExtHdrIdentifier, header.IPv6ExperimentExtHdrIdentifier:
+		return true
+	}
+	return false
 }
 
 func (l *layout) parseTransport(b []byte, at int, protocol tcpip.TransportProtocolNumber) {
