@@ -1,6 +1,7 @@
 package dwmac4_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/barewire/barewire/mac"
@@ -27,11 +28,16 @@ func TestConformance(t *testing.T) {
 	own := func(w uint32) bool { return w&gmac4.RDES3OWN != 0 }
 	fatal := func(r mac.Recoveries) uint64 { return r.FatalBusError }
 
-	mactest.Run(t, mactest.Core{
-		Name: "dwmac4",
-		Model: func(s mactest.Setup) mactest.Model {
-			return model.New(model.Config{Inline: true, InBandLink: true, MACAddress: s.Address, Seed: s.Seed, JunkLengths: true})
-		},
+	hardware := func(cfg model.Config) func(mactest.Setup) mactest.Model {
+		return func(s mactest.Setup) mactest.Model {
+			cfg.Inline, cfg.InBandLink, cfg.JunkLengths = true, true, true
+			cfg.MACAddress, cfg.Seed = s.Address, s.Seed
+			return model.New(cfg)
+		}
+	}
+	full := mactest.Core{
+		Name:         "dwmac4 5.10",
+		Model:        hardware(model.Config{}),
 		Open:         func(b mac.Bus) (mac.Core, error) { return dwmac4.New(b) },
 		Version:      "5.10",
 		WrongVersion: struct{ Offset, Value uint32 }{gmac4.MACVersion, 0x1037},
@@ -47,8 +53,8 @@ func TestConformance(t *testing.T) {
 			{Before: write("DMA_CH0_RxList"), After: sr}, {Before: write("DMA_CH0_TxRingLen"), After: st},
 			{Before: write("DMA_CH0_TxListHigh"), After: write("DMA_CH0_TxList")}, {Before: write("DMA_CH0_TxList"), After: st},
 			{Before: write("MTL_Q0_RxQOpMode"), After: sr}, {Before: write("MAC_RxQCtrl0"), After: sr}, {Before: write("MTL_Q0_TxQOpMode"), After: st},
-			{Before: write("MAC_PacketFilter"), After: re}, {Before: write("MMC_RxIntMask"), After: write("MMC_Control")},
-			{Before: sr, After: re}, {Before: st, After: te},
+			{Before: write("MAC_PacketFilter"), After: re},
+			{Before: sr, After: re}, {Before: st, After: te}, {Before: write("MMC_RxIntMask"), After: write("MMC_Control")},
 		},
 		Costs: mactest.Costs{
 			RXLoads: 1, RXVerdictLoads: 1, RXStores: 4, RefillWrites: 1, RefillDoorbells: 1,
@@ -73,5 +79,29 @@ func TestConformance(t *testing.T) {
 			m.Write32(gmac4.MMCControl, gmac4.MMCResetOnRead|gmac4.MMCPreset|gmac4.MMCPresetFull)
 			return 0xFFFFFFF0
 		},
+	}
+	t.Run("5.10", func(t *testing.T) { mactest.Run(t, full) })
+
+	bare := full
+	bare.Name, bare.Version = "dwmac4 4.00 without engines", "4.00"
+	bare.Model = hardware(model.Config{
+		Version: 0x40, AddressBits: 32, HashBins: -1, PerfectSlots: -1, PHYAddress: -1,
+		NoRXChecksum: true, NoTXChecksum: true, NoTSO: true, NoMMC: true,
 	})
+	bare.BringUp = full.BringUp[:len(full.BringUp)-1] // no MMC
+	bare.Filter = mactest.Filter{}
+	bare.Drops = maps.Clone(full.Drops)
+	delete(bare.Drops, sim.BadCRC) // dropped in the FIFO, and no counter
+	const (
+		noEngine  = "built without the checksum engine"
+		oneSlot   = "built without segmentation: the longest frame fits one descriptor"
+		noCounter = "built without counters of frames"
+	)
+	bare.Missing = map[string]string{
+		"checksum/received": noEngine, "checksum/sent": noEngine,
+		"segmentation": "built without it",
+		"traffic/frames over several transmit descriptors": oneSlot, "order/first descriptor of a frame last": oneSlot,
+		"counters/exact": noCounter, "counters/64 bits": noCounter,
+	}
+	t.Run("4.00", func(t *testing.T) { mactest.Run(t, bare) })
 }
