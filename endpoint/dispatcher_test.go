@@ -22,6 +22,7 @@ type receiver struct {
 	count atomic.Int64
 	link  atomic.Int64 // delivered to packet sockets alone
 	keep  bool
+	each  func() // called with every delivery
 	mu    sync.Mutex
 	pkts  []*stack.PacketBuffer
 	caps  []stack.LinkEndpointCapabilities
@@ -36,6 +37,9 @@ func (r *receiver) DeliverNetworkPacket(_ tcpip.NetworkProtocolNumber, pkt *stac
 		r.mu.Unlock()
 	}
 	r.count.Add(1)
+	if r.each != nil {
+		r.each()
+	}
 }
 
 func (r *receiver) DeliverLinkPacket(tcpip.NetworkProtocolNumber, *stack.PacketBuffer) {

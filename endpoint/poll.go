@@ -67,6 +67,7 @@ func (p *poller) run() {
 		worked, full := p.pass()
 		if worked {
 			empty = 0
+			p.pause(timer, c.PollUsecs)
 			continue
 		}
 		if !full {
