@@ -51,7 +51,7 @@ type MAC struct {
 
 	mu    sync.Mutex
 	cable *cable.Cable
-	peer  *MAC // the MAC that holds the cable of a Pair, seen from the other
+	far   func() // pulls the cable of a Pair that the other MAC holds
 }
 
 // bus pulls the cable before the model goes.
@@ -109,8 +109,8 @@ func Pair(a, b *Options) (*MAC, *MAC, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, x.Close())
 	}
-	x.Plug(y.Port())
-	y.peer = x
+	c := x.Plug(y.Port())
+	y.far = func() { x.unplug(c) }
 	return x, y, nil
 }
 
@@ -134,13 +134,21 @@ func (m *MAC) PlugWith(p sim.Port, o *cable.Options) *cable.Cable {
 
 // Unplug pulls the cable, if there is one: the link goes down, and transmitted
 // frames are kept for Next again.
-func (m *MAC) Unplug() {
+func (m *MAC) Unplug() { m.unplug(nil) }
+
+// unplug pulls the cable if it is c, or whichever it is when c is nil.
+func (m *MAC) unplug(c *cable.Cable) {
 	m.mu.Lock()
-	c := m.cable
-	m.cable = nil
+	have := m.cable
+	if c != nil && have != c {
+		have = nil
+	}
+	if have != nil {
+		m.cable = nil
+	}
 	m.mu.Unlock()
-	if c != nil {
-		c.Close()
+	if have != nil {
+		have.Close()
 		m.model.OnTransmit(m.capture)
 	}
 }
@@ -148,8 +156,8 @@ func (m *MAC) Unplug() {
 // pull is what closing does to the cable, whichever end of a Pair closes.
 func (m *MAC) pull() {
 	m.Unplug()
-	if m.peer != nil {
-		m.peer.Unplug()
+	if m.far != nil {
+		m.far()
 	}
 }
 

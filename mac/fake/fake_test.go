@@ -196,3 +196,26 @@ func TestNextPrefersFrames(t *testing.T) {
 	_, err = m.Next(ended)
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// TestPairPluggedElsewhere: closing one MAC of a pair pulls the cable between them,
+// not the one that the other was plugged into since.
+func TestPairPluggedElsewhere(t *testing.T) {
+	a, b, err := fake.Pair(nil, nil)
+	require.NoError(t, err)
+	c, err := fake.New(nil)
+	require.NoError(t, err)
+	defer c.Close()
+	defer a.Close()
+	require.NoError(t, a.Start())
+	a.Plug(c.Port())
+	require.NoError(t, b.Close())
+	require.NoError(t, c.Start())
+	eventually(t, func() bool { return a.Link().Up && c.Link().Up })
+	require.NoError(t, c.Queues()[0].Own())
+	defer c.Queues()[0].Disown()
+	frame := make([]byte, 60)
+	address := c.Address()
+	copy(frame, address[:])
+	transmit(t, a, frame)
+	eventually(t, func() bool { return len(receive(c)) == 1 })
+}
