@@ -200,3 +200,14 @@ func TestForwardedFragments(t *testing.T) {
 		require.Equal(t, [][]byte{frames[i]}, s.sent())
 	}
 }
+
+// TestEmptyPacket: a packet without an Ethernet header is refused at once and takes
+// nothing of the list with it.
+func TestEmptyPacket(t *testing.T) {
+	s := newSender(t, mac.Config{})
+	good := ipv4(protoUDP, nil, udpHeader(20), pattern(20))
+	require.Equal(t, 2, s.send(good, nil, good[:13], good))
+	require.Len(t, s.sent(), 2)
+	require.EqualValues(t, 2, s.ep.Stats().TXTooShort)
+	s.account(4, 2)
+}

@@ -28,7 +28,8 @@ func (e *Endpoint) WritePackets(pkts stack.PacketBufferList) (int, tcpip.Error) 
 }
 
 // mine reports whether a packet goes through queue q: the queue is chosen by
-// flow, so that a flow keeps its order.
+// flow, so that a flow keeps its order. netstack hashes TCP flows only; everything
+// else goes through queue 0.
 func (e *Endpoint) mine(q *mac.Queue, pkt *stack.PacketBuffer) bool {
 	n := uint32(len(e.dev.Queues()))
 	return n == 1 || pkt.Hash%n == uint32(q.Index())
@@ -68,10 +69,15 @@ func (e *Endpoint) write(q *mac.Queue, list []*stack.PacketBuffer) (int, tcpip.E
 		if !e.mine(q, pkt) {
 			continue
 		}
-		if pkt.Size() > limit {
+		if n := pkt.Size(); n > limit {
 			e.stats.txTooLong.add(1)
 			q.CountTXDrop(1)
 			err = &tcpip.ErrMessageTooLong{}
+			continue
+		} else if n < ethernetHeader {
+			e.stats.txTooShort.add(1)
+			q.CountTXDrop(1)
+			err = &tcpip.ErrMalformedHeader{}
 			continue
 		}
 		if !e.send(q, tx, pkt) {
