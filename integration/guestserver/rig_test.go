@@ -204,15 +204,16 @@ func (m *machine) number(t *testing.T, script string) uint64 {
 
 // startServer starts the server and waits until it listens.
 func (m *machine) startServer(t *testing.T) {
-	out := m.run(t, `rm -f /tmp/log
-		httpserver -dev `+guest.PCIAddress(0)+` -clock 125000000 -ip 10.0.2.15/24,fd00:6261:7265::15/64 -gw 10.0.2.2 -addr :80 `+m.flags+` > /tmp/log 2>&1 &
-		echo $! > /tmp/pid
+	out := m.run(t, `rm -f /tmp/pid /tmp/log
+		(
+			sh -c 'echo $$ > /tmp/pid; exec httpserver -dev `+guest.PCIAddress(0)+` -clock 125000000 -ip 10.0.2.15/24,fd00:6261:7265::15/64 -gw 10.0.2.2 -addr :80 `+m.flags+`'
+			echo "exit code $?"
+		) > /tmp/log 2>&1 &
 		for i in $(seq 300); do
-			grep -q listening /tmp/log && break
-			[ -d /proc/$(cat /tmp/pid) ] || break
+			grep -qE 'listening|exit code' /tmp/log && break
 			sleep 0.1
 		done
-		cat /tmp/log; [ -d /proc/$(cat /tmp/pid) ]`)
+		cat /tmp/log`)
 	require.Contains(t, out, "listening on http://10.0.2.15:80/")
 	require.Regexp(t, regexp.MustCompile(`(?m)^bus +`+m.line), out)
 }

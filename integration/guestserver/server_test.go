@@ -267,7 +267,11 @@ func (m *machine) killed(t *testing.T) {
 	for begin := m.dev.transmitted(); m.dev.transmitted() < begin+100; time.Sleep(time.Millisecond) {
 		require.True(t, time.Now().Before(deadline), "no traffic")
 	}
-	m.run(t, `kill -9 $(cat /tmp/pid); while [ -d /proc/$(cat /tmp/pid) ]; do sleep 0.1; done`)
+	maps := m.server.Stats().Maps
+	m.run(t, `kill -9 $(cat /tmp/pid); for i in $(seq 200); do grep -q 'exit code 137' /tmp/log && exit 0; sleep 0.1; done; exit 1`)
+	if m.iommu {
+		require.Less(t, m.server.Stats().Maps, maps, "the IOMMU's mappings are gone")
+	}
 	granted, refused, rx := m.dev.granted.Load(), m.dev.refused.Load(), m.dev.Stats().RX
 	frame := make([]byte, 60)
 	copy(frame, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 9, 0x88, 0xb5})
@@ -276,7 +280,7 @@ func (m *machine) killed(t *testing.T) {
 	}
 	m.run(t, "true") // so much later
 	m.dev.Quiesce()
-	t.Logf("after the kill: DMA %d granted, %d refused; command register %s", m.dev.granted.Load()-granted, m.dev.refused.Load()-refused, m.command(t))
+	t.Logf("after the kill: DMA %d granted, %d refused; mappings %d, before %d; command register %s", m.dev.granted.Load()-granted, m.dev.refused.Load()-refused, m.server.Stats().Maps, maps, m.command(t))
 	require.Equal(t, granted, m.dev.granted.Load(), "DMA into memory of others")
 	require.Equal(t, rx, m.dev.Stats().RX)
 }
@@ -289,8 +293,9 @@ func (m *machine) command(t *testing.T) string {
 // terminated ends the server as an init system does.
 func (m *machine) terminated(t *testing.T) {
 	m.client.CloseIdleConnections()
-	out := m.run(t, `kill -TERM $(cat /tmp/pid); for i in $(seq 200); do [ -d /proc/$(cat /tmp/pid) ] || break; sleep 0.1; done
-		[ ! -d /proc/$(cat /tmp/pid) ] && cat /tmp/log`)
+	out := m.run(t, `kill -TERM $(cat /tmp/pid); for i in $(seq 200); do grep -q 'exit code' /tmp/log && break; sleep 0.1; done
+		cat /tmp/log`)
+	require.Contains(t, out, "exit code 0")
 	require.Contains(t, out, "; 0 pages lent")
 	require.NotContains(t, out, "httpserver: ")
 	granted := m.dev.granted.Load()
