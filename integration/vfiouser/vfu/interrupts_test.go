@@ -91,6 +91,39 @@ func TestINTx(t *testing.T) {
 	require.EqualValues(t, 6, st.INTxUnmasks)
 }
 
+// A driver that asks the status register is told of an interrupt that the client
+// has been sent, also when the level has fallen, until the client answers.
+func TestINTxPendingUntilUnmasked(t *testing.T) {
+	c := session(t)
+	fd := eventfd(t)
+	pending := func() bool { return c.read(regionConfig, pciStatus, 1)[0]&statusInterrupt != 0 }
+	c.ok(cmdSetIRQs, irqPayload(setFD, indexINTx, 0, 1), fd)
+	require.False(t, pending())
+	c.host.SetINTx(true)
+	require.EqualValues(t, 1, events(t, fd))
+	c.host.SetINTx(false)
+	require.True(t, pending(), "sent and not answered")
+	c.ok(cmdSetIRQs, irqPayload(unmask, indexINTx, 0, 1))
+	require.False(t, pending())
+	require.Zero(t, events(t, fd))
+
+	// Masked by the client, nothing is sent.
+	c.ok(cmdSetIRQs, irqPayload(mask, indexINTx, 0, 1))
+	require.False(t, pending())
+	c.host.SetINTx(true)
+	require.True(t, pending())
+	c.host.SetINTx(false)
+	require.False(t, pending())
+
+	// Nor is anything pending for a client that has stopped to listen.
+	c.ok(cmdSetIRQs, irqPayload(unmask, indexINTx, 0, 1))
+	c.host.SetINTx(true)
+	require.EqualValues(t, 1, events(t, fd))
+	c.host.SetINTx(false)
+	c.ok(cmdSetIRQs, irqPayload(off, indexINTx, 0, 0))
+	require.False(t, pending())
+}
+
 func TestMSI(t *testing.T) {
 	c := session(t)
 	var fds [32]int
