@@ -17,8 +17,8 @@ import (
 func TestCloseDuringAttach(t *testing.T) {
 	ignore := goleak.IgnoreCurrent()
 	defer goleak.VerifyNone(t, ignore)
-	for range 20 {
-		m, err := fake.New(&fake.Options{Config: mac.Config{Queues: 4}})
+	for range 8 {
+		m, err := fake.New(&fake.Options{Config: mac.Config{Queues: 2}})
 		require.NoError(t, err)
 		ep, err := endpoint.New(m.Device, nil)
 		require.NoError(t, err)
