@@ -104,7 +104,7 @@ func TestTeardownOrders(t *testing.T) {
 	for name, order := range orders {
 		t.Run(name, func(t *testing.T) {
 			ignore := goleak.IgnoreCurrent()
-			for round := range 10 {
+			for round := range 6 {
 				m, err := fake.New(nil)
 				require.NoError(t, err)
 				ep, err := endpoint.New(m.Device, nil)

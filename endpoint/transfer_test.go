@@ -115,7 +115,7 @@ func TestTransfer(t *testing.T) {
 				if family == "IPv6" {
 					addr = b.ip6
 				}
-				require.NoError(t, transfer(testContext(t), a, b, addr, 1<<20))
+				require.NoError(t, transfer(testContext(t), a, b, addr, 512<<10))
 			})
 		}
 	}
