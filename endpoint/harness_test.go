@@ -38,6 +38,7 @@ func pair(t testing.TB, a, b nodeOptions) (*node, *node) {
 	t.Helper()
 	ignore := goleak.IgnoreCurrent()
 	a.fake.Config.Poison, b.fake.Config.Poison = true, true
+	a.fake.Model.CheckArmed, b.fake.Model.CheckArmed = true, true
 	a.fake.Config.Name, b.fake.Config.Name = "a", "b"
 	x, y, err := fake.Pair(&a.fake, &b.fake)
 	require.NoError(t, err)

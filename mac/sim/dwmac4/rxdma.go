@@ -365,8 +365,12 @@ func (m *Model) eachArmed(c int, f func(w []uint32)) {
 	}
 }
 
-// checkArmed records armed buffers that share bytes.
+// checkArmed records armed buffers that share bytes. Before the channel is started
+// its list address need not be there yet.
 func (m *Model) checkArmed(c int) {
+	if m.channel(c, gmac4.ChanRxControl)&gmac4.RxControlSR == 0 {
+		return
+	}
 	m.rx.mu.Lock()
 	defer m.rx.mu.Unlock()
 	size := uint64(gmac4.Get(gmac4.RxControlRBSZ, m.channel(c, gmac4.ChanRxControl)))
