@@ -47,8 +47,4 @@ cross: ## build for every architecture, and the portable packages for darwin and
 .PHONY: integration-linux
 integration-linux: ## boot Linux in QEMU: its driver proves the model, then the server runs on it (ARGS=-trace)
 	@sh .ci/setup
-	@$(GO) test -c -o bin/integration-linux ./integration/linux
-	@$(GO) test -c -o bin/integration-guestserver ./integration/guestserver
-	@rc=0; for p in linux guestserver; do \
-		(cd integration/$$p && exec ../../bin/integration-$$p -qemu -test.timeout 20m $(ARGS)) || rc=1; \
-	done; exit $$rc
+	@bash .ci/integration-linux $(ARGS)
