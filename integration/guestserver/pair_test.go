@@ -69,6 +69,7 @@ func TestPair(t *testing.T) {
 				if err := <-served; err != nil && !errors.Is(err, context.Canceled) {
 					outer.Error(err)
 				}
+				outer.Logf("%+v %+v", server.Stats(), d.Stats())
 			})
 			g.Sockets = append(g.Sockets, socket)
 		}
@@ -81,7 +82,7 @@ func TestPair(t *testing.T) {
 			ctx, done := context.WithTimeout(context.Background(), commandTime)
 			defer done()
 			if outer.Failed() {
-				out, _ := shell.Run(ctx, "cat /tmp/log; dmesg | tail -40")
+				out, _ := shell.Run(ctx, "wget -q -O - http://192.0.2.2/stats.json; cat /proc/net/dev /proc/net/snmp /tmp/log; dmesg | tail -40")
 				outer.Log(out)
 			}
 			if err := shell.PowerOff(ctx); err != nil {
