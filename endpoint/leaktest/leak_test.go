@@ -6,7 +6,6 @@ package leaktest
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -256,7 +255,7 @@ func oddFrames(m *fake.MAC) [][]byte {
 
 // TestLeakIsSeen: the checker is on.
 func TestLeakIsSeen(t *testing.T) {
-	pkt := stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: buffer.MakeWithData([]byte(fmt.Sprint("leak")))})
+	pkt := stack.NewPacketBuffer(stack.PacketBufferOptions{Payload: buffer.MakeWithData([]byte("leak"))})
 	require.Panics(t, refs.DoRepeatedLeakCheck)
 	pkt.DecRef()
 	require.NotPanics(t, refs.DoRepeatedLeakCheck)
