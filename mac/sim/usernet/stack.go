@@ -60,9 +60,12 @@ func newStack(o *Options, l *link) (*stack.Stack, error) {
 func setUp(s *stack.Stack, o *Options, l *link) error {
 	sack, moderate := tcpip.TCPSACKEnabled(true), tcpip.TCPModerateReceiveBufferOption(true)
 	delay, wait := tcpip.TCPDelayEnabled(false), timeWait
+	// No RACK: after a burst of losses gVisor's sender would go on with two
+	// segments a retransmission time-out, and a MAC's FIFO overflows in bursts.
+	var recovery tcpip.TCPRecovery
 	receive := tcpip.TCPReceiveBufferSizeRangeOption{Min: 4 << 10, Default: 1 << 20, Max: bufferMax}
 	send := tcpip.TCPSendBufferSizeRangeOption{Min: 4 << 10, Default: 1 << 20, Max: bufferMax}
-	options := []tcpip.SettableTransportProtocolOption{&sack, &moderate, &delay, &wait, &receive, &send}
+	options := []tcpip.SettableTransportProtocolOption{&sack, &recovery, &moderate, &delay, &wait, &receive, &send}
 	for _, option := range options {
 		if err := s.SetTransportProtocolOption(tcp.ProtocolNumber, option); err != nil {
 			return tcpError(fmt.Sprintf("option %T", option), err)
