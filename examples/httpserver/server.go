@@ -120,15 +120,20 @@ func (m *machine) openMAC(ctx context.Context) (err error) {
 	if m.opts.hardware() {
 		return m.openHardware(ctx)
 	}
+	config := m.config()
+	config.Link = link
 	m.fake, err = fake.New(&fake.Options{
-		Config: m.config(),
-		Model:  model.Config{RXFIFO: fifoSize, TXFIFO: fifoSize},
+		Config: config,
+		Model: model.Config{
+			RXFIFO: fifoSize, TXFIFO: fifoSize,
+			Inline: true, // the FIFO drains, and asks for a pause, as each frame arrives
+		},
 	})
 	if err != nil {
 		return err
 	}
 	m.dev = m.fake.Device
-	var o cable.Options
+	o := cable.Options{Link: link}
 	if m.pcap != nil {
 		o.Taps = []cable.Tap{m.pcap.Tap}
 	}
@@ -136,7 +141,7 @@ func (m *machine) openMAC(ctx context.Context) (err error) {
 	if m.tap != nil {
 		far = m.tap
 	}
-	m.cable = cable.Connect(m.fake.Port(), far, &o)
+	m.cable = cable.Connect(newPausePort(m.fake.Port(), link.Speed), far, &o)
 	return nil
 }
 

@@ -45,7 +45,9 @@ func TestBytesThroughTheChain(t *testing.T) {
 		want, err := patternSum(t.Context(), n, 1)
 		require.NoError(t, err)
 		require.Equal(t, want, got, size.text)
-		require.Equal(t, want, strings.TrimSpace(string(s.get("bytes?sum=1&n="+size.text))))
+		if n < 1<<20 {
+			require.Equal(t, want, strings.TrimSpace(string(s.get("bytes?sum=1&n="+size.text))))
+		}
 	}
 	res, err := s.client.Head(s.url + "bytes?n=1T")
 	require.NoError(t, err)
