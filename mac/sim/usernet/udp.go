@@ -88,7 +88,14 @@ func (f *udpForward) receive() {
 		if err == nil {
 			c.touch()
 			payload.Reset(buf[:k])
-			if _, terr := c.ep.Write(&payload, tcpip.WriteOptions{}); terr == nil {
+			_, terr := c.ep.Write(&payload, tcpip.WriteOptions{})
+			if terr != nil {
+				// A write first reports, once, what ICMP said of an earlier datagram, and
+				// sends nothing then.
+				payload.Reset(buf[:k])
+				_, terr = c.ep.Write(&payload, tcpip.WriteOptions{})
+			}
+			if terr == nil {
 				continue
 			}
 		}
