@@ -52,6 +52,18 @@ type Described interface {
 	Doorbell(off uint32) bool
 }
 
+// Windowed is implemented by devices with more register windows than one (a
+// syscon, a buffer manager). All of them are parts of the device's one register
+// space, so that offsets and names stay unique.
+type Windowed interface {
+	// Windows are the windows in order. Window 0 is the device itself and starts
+	// at 0.
+	Windows() []Window
+}
+
+// Window is a part of a device's register space, in bytes.
+type Window struct{ Offset, Size uint32 }
+
 // DMA is memory as the device reaches it.
 type DMA interface {
 	// Slice returns the n bytes at device address addr, for reading or, with

@@ -71,12 +71,17 @@ func (b *Bus) Compatible() []string { return b.model.Compatible() }
 // ClockHz implements mac.Bus.
 func (b *Bus) ClockHz() int { return b.model.ClockHz() }
 
-// Registers implements mac.Bus. There is window 0 alone.
+// Registers implements mac.Bus. There is window 0 alone, unless the model is
+// sim.Windowed.
 func (b *Bus) Registers(i int) (mac.Registers, error) {
-	if i != 0 {
+	windows := []sim.Window{{}}
+	if w, ok := b.model.(sim.Windowed); ok {
+		windows = w.Windows()
+	}
+	if i < 0 || i >= len(windows) {
 		return nil, fmt.Errorf("sim: %s has no register window %d: %w", b.name, i, mac.ErrNoDevice)
 	}
-	r := &registers{model: b.model, trace: b.trace}
+	r := &registers{model: b.model, trace: b.trace, base: windows[i].Offset}
 	r.described, _ = b.model.(sim.Described)
 	return r, nil
 }
@@ -112,20 +117,23 @@ func (b *Bus) Close() error {
 	return b.err
 }
 
-// registers counts each access.
+// registers is one window. It counts each access.
 type registers struct {
+	base      uint32 // where in the model's register space the window starts
 	model     sim.Device
 	described sim.Described
 	trace     *sim.Trace
 }
 
 func (r *registers) Read32(off uint32) uint32 {
+	off += r.base
 	v := r.model.Read32(off)
 	r.trace.Register(sim.RegisterRead, off, v, r.registerName)
 	return v
 }
 
 func (r *registers) Write32(off, v uint32) {
+	off += r.base
 	r.trace.Register(sim.RegisterWrite, off, v, r.registerName)
 	if r.described != nil && r.described.Doorbell(off) {
 		r.trace.Register(sim.Doorbell, off, v, r.registerName)

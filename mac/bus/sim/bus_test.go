@@ -183,3 +183,23 @@ func TestInterruptRace(t *testing.T) {
 	}
 	require.Equal(t, events, seen)
 }
+
+// windowed has a second register window.
+type windowed struct{ *device }
+
+func (windowed) Windows() []sim.Window { return []sim.Window{{Size: 64}, {Offset: 0x100, Size: 16}} }
+
+func TestWindows(t *testing.T) {
+	d := windowed{&device{reg: map[uint32]uint32{}}}
+	b := New(d, nil)
+	defer b.Close()
+	glue, err := b.Registers(1)
+	require.NoError(t, err)
+	glue.Write32(8, 7)
+	require.EqualValues(t, 7, d.Read32(0x108), "window 1 is a part of the model's register space")
+	require.EqualValues(t, 7, glue.Read32(8))
+	for _, i := range []int{-1, 2} {
+		_, err = b.Registers(i)
+		require.ErrorIs(t, err, mac.ErrNoDevice)
+	}
+}
