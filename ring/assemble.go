@@ -73,6 +73,10 @@ func (r *RX) finish(c *Completion, f *Frame) bool {
 		r.open, r.skipping = false, false
 		return false
 	}
+	trailer := uint32(0)
+	if c.Flags&Trailer != 0 {
+		trailer = r.trailer(min(int(c.Trim), 4))
+	}
 	r.trim(uint32(c.Trim))
 	if r.length > uint32(r.cfg.MaxFrame) {
 		r.drop(&r.stats.TooLong)
@@ -83,12 +87,28 @@ func (r *RX) finish(c *Completion, f *Frame) bool {
 	for _, p := range pieces {
 		r.cfg.Pool.SyncForCPU(p.Page, int(p.Off), int(p.Len))
 	}
-	*f = Frame{Pieces: pieces, Len: r.length, Flags: c.Flags & (ChecksumGood | ChecksumBad)}
+	*f = Frame{Pieces: pieces, Len: r.length, Flags: c.Flags & (ChecksumGood | ChecksumBad | Trailer), Trailer: trailer}
 	r.stats.Frames++
 	r.stats.Bytes += uint64(r.length)
 	r.start = len(r.pieces)
 	r.open = false
 	return true
+}
+
+// trailer reads the last n bytes of the frame, 4 at most, which may straddle
+// buffers.
+func (r *RX) trailer(n int) (v uint32) {
+	for i := len(r.pieces) - 1; n > 0; i-- {
+		p := r.pieces[i]
+		from := max(int(p.Len)-n, 0)
+		r.cfg.Pool.SyncForCPU(p.Page, int(p.Off)+from, int(p.Len)-from)
+		b := r.cfg.Pool.Bytes(p.Page)[p.Off : p.Off+p.Len]
+		for k := len(b) - 1; k >= from; k-- {
+			v = v<<8 | uint32(b[k])
+		}
+		n -= len(b) - from
+	}
+	return v
 }
 
 // trim takes n bytes off the end of the frame, going back over pieces where the

@@ -1,5 +1,7 @@
 package ring
 
+import "github.com/barewire/barewire/pagepool"
+
 // RXCodec is what differs between receive descriptor formats. A codec works on
 // batches, so that no call through this interface is made per packet. It is
 // called by the ring's owner only.
@@ -25,6 +27,14 @@ type RXCodec interface {
 	// Reset rewrites every descriptor as not owned by the device. The device is
 	// stopped.
 	Reset()
+}
+
+// Judge is implemented by receive codecs of devices that write what they found
+// out about a frame behind its bytes (Trailer).
+type Judge interface {
+	// Judge sets ChecksumGood or ChecksumBad in the flags of frames, which are
+	// those of one Harvest. Their bytes are in pool.
+	Judge(pool *pagepool.Pool, frames []Frame)
 }
 
 // Buffer is one receive buffer to post.
@@ -73,6 +83,9 @@ const (
 	ChecksumGood
 	// ChecksumBad says that it found one of them wrong.
 	ChecksumBad
+	// Trailer says that the Trim bytes of the frame, four at most, hold what the
+	// device has found out about it: they are kept in Frame.Trailer.
+	Trailer
 )
 
 // ErrAny is every flag that makes a frame a bad one.

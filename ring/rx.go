@@ -49,10 +49,11 @@ type RXConfig struct {
 // Refill, which writes the whole descriptor.
 type RX struct {
 	cfg    RXConfig
-	limit  int // most slots posted at once
-	batch  int // fewest slots worth a doorbell
-	head   int // oldest posted slot
-	fill   int // next slot to post
+	judge  Judge // the codec, when it is one
+	limit  int   // most slots posted at once
+	batch  int   // fewest slots worth a doorbell
+	head   int   // oldest posted slot
+	fill   int   // next slot to post
 	posted int
 	pages  []pagepool.Page // per slot; valid while posted
 
@@ -86,8 +87,11 @@ type Frame struct {
 	Pieces []Piece
 	// Len is the sum of the pieces, at least 14.
 	Len uint32
-	// Flags holds ChecksumGood or ChecksumBad when the device has checked.
+	// Flags holds ChecksumGood or ChecksumBad when the device has checked, and
+	// Trailer when Trailer is valid.
 	Flags Flags
+	// Trailer is what followed the frame's bytes, the first byte lowest.
+	Trailer uint32
 }
 
 // RXStats counts what a receive ring has done since it was made.
@@ -134,6 +138,7 @@ func NewRX(cfg RXConfig) (*RX, error) {
 		return nil, fmt.Errorf("ring: longest frame %d: need at least %d", cfg.MaxFrame, minFrame)
 	}
 	r := &RX{cfg: cfg, limit: cfg.Slots - cfg.Reserve}
+	r.judge, _ = cfg.Codec.(Judge)
 	r.batch = max(1, min(refillBatch, r.limit/4))
 	r.pages = make([]pagepool.Page, cfg.Slots)
 	r.completions = make([]Completion, min(cfg.Slots, 64))
@@ -206,6 +211,9 @@ func (r *RX) Harvest(frames []Frame) int {
 		if got < want {
 			break
 		}
+	}
+	if r.judge != nil && n > 0 {
+		r.judge.Judge(r.cfg.Pool, frames[:n])
 	}
 	return n
 }
