@@ -126,6 +126,9 @@ type Info struct {
 	RXFIFO, TXFIFO int
 	// Watchdog reports a receive watchdog (RIWT).
 	Watchdog bool
+	// EveryFrame says that every received frame interrupts, whatever the slots
+	// ask for: rx-frames is always 1.
+	EveryFrame bool
 	// Ring holds the ring limits.
 	Ring RingLimits
 }
@@ -134,6 +137,12 @@ type Info struct {
 type RingLimits struct {
 	// DescriptorSize and Align are in bytes.
 	DescriptorSize, Align int
+	// TXDescriptorSize is the size of a transmit descriptor where it differs, 0
+	// where it does not.
+	TXDescriptorSize int
+	// Extra is how many bytes of descriptor memory each ring needs behind its
+	// slots: a link back to the first one, a table of rings.
+	Extra int
 	// MinSlots and MaxSlots bound the length of a ring.
 	MinSlots, MaxSlots int
 	// Reserve is how many slots must stay empty, so that the hardware can tell a
@@ -150,6 +159,20 @@ type RingLimits struct {
 	// whole frame.
 	TotalLength bool
 }
+
+// RXBytes is the descriptor memory that a receive ring of slots needs.
+func (l RingLimits) RXBytes(slots int) int { return slots*l.DescriptorSize + l.Extra }
+
+// TXSize is the size of a transmit descriptor in bytes.
+func (l RingLimits) TXSize() int {
+	if l.TXDescriptorSize != 0 {
+		return l.TXDescriptorSize
+	}
+	return l.DescriptorSize
+}
+
+// TXBytes is the descriptor memory that a transmit ring of slots needs.
+func (l RingLimits) TXBytes(slots int) int { return slots*l.TXSize() + l.Extra }
 
 // Events is what an interrupt was about. RX and TX have bit q for queue q.
 type Events struct {

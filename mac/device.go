@@ -156,11 +156,11 @@ func (d *Device) bufferSize() int {
 
 func (d *Device) openQueue(q *Queue) error {
 	l, c := d.info.Ring, &d.cfg
-	rxDesc, err := d.alloc(Descriptors, c.RXRing*l.DescriptorSize, max(l.Align, 64))
+	rxDesc, err := d.alloc(Descriptors, l.RXBytes(c.RXRing), max(l.Align, 64))
 	if err != nil {
 		return fmt.Errorf("allocate receive ring: %w", err)
 	}
-	txDesc, err := d.alloc(Descriptors, c.TXRing*l.DescriptorSize, max(l.Align, 64))
+	txDesc, err := d.alloc(Descriptors, l.TXBytes(c.TXRing), max(l.Align, 64))
 	if err != nil {
 		return fmt.Errorf("allocate transmit ring: %w", err)
 	}

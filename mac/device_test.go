@@ -116,6 +116,20 @@ func TestCoalescingOfACoreWithoutWatchdog(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
+func TestCoreThatInterruptsForEveryFrame(t *testing.T) {
+	r := newRig(t, small(), func(c *fakeCore, _ *fakeBus) { c.info.EveryFrame = true })
+	require.NoError(t, r.SetCoalesce(ring.Coalesce{RXFrames: 4, RXUsecs: 100}))
+	require.Equal(t, 1, r.Coalesce().RXFrames, "the device tells what the hardware does")
+	require.NoError(t, r.Close())
+}
+
+func TestRingMemory(t *testing.T) {
+	l := RingLimits{DescriptorSize: 16}
+	require.Equal(t, []int{160, 160, 16}, []int{l.RXBytes(10), l.TXBytes(10), l.TXSize()})
+	l = RingLimits{DescriptorSize: 20, TXDescriptorSize: 8, Extra: 100}
+	require.Equal(t, []int{300, 180, 8}, []int{l.RXBytes(10), l.TXBytes(10), l.TXSize()})
+}
+
 func TestStatsAddUp(t *testing.T) {
 	cfg := small()
 	cfg.Queues = 2

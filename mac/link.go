@@ -122,7 +122,7 @@ func (d *Device) tellLink() {
 }
 
 // Coalesce is the coalescing in force: RXUsecs is what the hardware really uses,
-// 0 when it has no watchdog.
+// 0 when it has no watchdog, and RXFrames is 1 when it interrupts for every frame.
 func (d *Device) Coalesce() ring.Coalesce { return *d.coalesce.Load() }
 
 // SetCoalesce changes coalescing of all queues while traffic flows. On error
@@ -151,6 +151,9 @@ func (d *Device) applyCoalesce(c ring.Coalesce) error {
 		return err
 	}
 	d.watchdog, c.RXUsecs = c.RXUsecs, actual
+	if d.info.EveryFrame {
+		c.RXFrames = 1
+	}
 	every := c.RXFrames
 	if every == 0 && c.RXUsecs == 0 {
 		every = 1 // or nothing would ever interrupt

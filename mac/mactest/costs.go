@@ -111,8 +111,9 @@ func passCost(b *bench) {
 // slot finds the ring (0 receive, 1 transmit), slot and word of a descriptor
 // access.
 func (b *bench) slot(addr uint64) (ring, slot, word int, ok bool) {
-	size := uint64(b.drv.Info().Ring.DescriptorSize)
+	l := b.drv.Info().Ring
 	for i, m := range b.bus.descriptors[len(b.bus.descriptors)-2:] {
+		size := uint64([2]int{l.DescriptorSize, l.TXSize()}[i])
 		if off := addr - m.DeviceAddr(); off < uint64(len(m.Bytes())) {
 			return i, int(off / size), int(off % size / 4), true
 		}

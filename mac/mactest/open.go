@@ -201,9 +201,9 @@ func crash(b *bench) {
 	l := dead.Info().Ring
 	slots := max(16, l.MinSlots)
 	b.noError(dead.Reset(context.Background()), "reset")
-	rx, err := dead.NewRX(0, alloc(mac.Descriptors, slots*l.DescriptorSize), slots, 1024)
+	rx, err := dead.NewRX(0, alloc(mac.Descriptors, l.RXBytes(slots)), slots, 1024)
 	b.noError(err, "receive ring")
-	tx, err := dead.NewTX(0, alloc(mac.Descriptors, slots*l.DescriptorSize), slots)
+	tx, err := dead.NewTX(0, alloc(mac.Descriptors, l.TXBytes(slots)), slots)
 	b.noError(err, "transmit ring")
 	b.noError(dead.Configure(mac.Setup{RXQueues: 1, TXQueues: 1, MTU: 1500, Address: station, BufferSize: 1024}), "configure")
 	b.noError(dead.SetFilter(mac.Filter{AllMulticast: true}), "filter")
