@@ -21,6 +21,7 @@ import (
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/internal/phy"
 )
 
 // Model is one core. Its methods may be called from any goroutine.
@@ -72,7 +73,7 @@ func New(cfg Config) *Model {
 	m.facts, _ = gmac4.FactsFor(uint32(cfg.Version))
 	m.rx.junk, m.tx.junk = junk(cfg.Seed)|1, junk(cfg.Seed+1)|1
 	m.link.Store(&mac.Link{Up: true, Speed: 1000, FullDuplex: true})
-	m.mdio.init()
+	m.mdio.phy = phy.New(cfg.PHYID)
 	for c := range cfg.Queues {
 		m.tx.ch[c].data, m.tx.ch[c].segment = make([]byte, 0, 2048), make([]byte, 0, 2048)
 	}
@@ -163,7 +164,7 @@ func (m *Model) SetLink(l mac.Link) {
 		l.Speed, l.FullDuplex = 1000, true
 	}
 	m.link.Store(&l)
-	m.mdio.linkChanged(l)
+	m.mdio.phy.SetLink(l)
 	if m.cfg.InBandLink {
 		m.line.mu.Lock()
 		m.setInBand()
