@@ -72,6 +72,11 @@ const (
 	// Buffers hold frames and belong to one side at a time: the memory is cached
 	// where possible and kept right by the Sync methods.
 	Buffers
+	// RXBuffers are Buffers that the CPU never writes for the device to read:
+	// SyncForDevice may leave the CPU's bytes behind, which is cheaper.
+	RXBuffers
+	// TXBuffers are Buffers that the device never writes.
+	TXBuffers
 )
 
 // Interrupt is one interrupt line of a device. One goroutine calls Wait and

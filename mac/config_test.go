@@ -155,7 +155,7 @@ func TestNewDeviceAllocatesAfterTheReset(t *testing.T) {
 	require.Len(t, r.bus.memory, 8)
 	for i, m := range r.bus.memory {
 		require.Equal(t, 32, m.alloc.AddressBits)
-		require.Equal(t, []Use{Descriptors, Descriptors, Buffers, Buffers}[i%4], m.alloc.Use)
+		require.Equal(t, []Use{Descriptors, Descriptors, TXBuffers, RXBuffers}[i%4], m.alloc.Use)
 		require.Equal(t, []int{8 * 16, 8 * 16, 256 << 10, 16 * 2048}[i%4], m.alloc.Size)
 		require.GreaterOrEqual(t, m.alloc.Align, 64)
 	}

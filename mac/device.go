@@ -164,11 +164,11 @@ func (d *Device) openQueue(q *Queue) error {
 	if err != nil {
 		return fmt.Errorf("allocate transmit ring: %w", err)
 	}
-	arena, err := d.alloc(Buffers, c.Arena, 64)
+	arena, err := d.alloc(TXBuffers, c.Arena, 64)
 	if err != nil {
 		return fmt.Errorf("allocate transmit arena: %w", err)
 	}
-	pages, err := d.bus.Alloc(Alloc{Use: Buffers, Size: c.Pages * c.PageSize, Align: 4096, AddressBits: d.info.AddressBits})
+	pages, err := d.bus.Alloc(Alloc{Use: RXBuffers, Size: c.Pages * c.PageSize, Align: 4096, AddressBits: d.info.AddressBits})
 	if err != nil {
 		return fmt.Errorf("allocate receive pages: %w", err)
 	}

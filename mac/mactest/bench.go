@@ -71,9 +71,11 @@ type frame struct {
 
 func newBench(t *testing.T, c Core) *bench { return newBenchWith(t, c, Setup{Seed: 1}, nil) }
 
-// newBenchWith is newBench with another setup, and memory that is not coherent
-// when opts says so.
+// newBenchWith is newBench with another setup, and memory as opts says.
 func newBenchWith(t *testing.T, c Core, s Setup, opts *sim.SpaceOptions) *bench {
+	if opts == nil {
+		opts = &c.memory
+	}
 	b := &bench{T: t, core: c, model: c.Model(s)}
 	b.model.OnTransmit(b.wire.transmit)
 	b.bus = newBus(b.model, opts)

@@ -87,9 +87,5 @@ func (r *registers) Write32(off, v uint32) {
 }
 
 func newBus(m Model, opts *sim.SpaceOptions) *bus {
-	var o bussim.Options
-	if opts != nil {
-		o.Space = *opts
-	}
-	return &bus{Bus: bussim.New(m, &o)}
+	return &bus{Bus: bussim.New(m, &bussim.Options{Space: *opts})}
 }

@@ -76,6 +76,8 @@ type Core struct {
 
 	// Missing lists the sub-tests that this core cannot support, with the reason.
 	Missing map[string]string
+
+	memory sim.SpaceOptions // of this pass
 }
 
 // Counter picks a count from a snapshot.

@@ -21,16 +21,25 @@ func checks() []check {
 		interruptChecks, linkChecks, offloadChecks, counterChecks, lifecycleChecks, repairChecks(), costChecks)
 }
 
-// Run runs the suite on c. Sub-tests in c.Missing are logged and counted; the last
-// line of the log has the numbers.
+// Run runs the suite on c, twice: on coherent memory, and with a cache between the
+// CPU and the buffers that shows each sync that is missing. Sub-tests in c.Missing
+// are logged and counted; the last line of each pass has the numbers.
 func Run(t *testing.T, c Core) {
-	ran, missing, failed := 0, 0, 0
-	all := checks()
 	for name := range c.Missing {
-		if !slices.ContainsFunc(all, func(k check) bool { return k.name == name }) {
+		if !slices.ContainsFunc(checks(), func(k check) bool { return k.name == name }) {
 			t.Errorf("%s: Missing lists %q, which is no sub-test of the suite", c.Name, name)
 		}
 	}
+	pass(t, c)
+	c.Name += ", memory not coherent"
+	c.memory.NonCoherent = true
+	t.Run("not_coherent", func(t *testing.T) { pass(t, c) })
+}
+
+// pass runs each sub-test once.
+func pass(t *testing.T, c Core) {
+	ran, missing, failed := 0, 0, 0
+	all := checks()
 	for _, k := range all {
 		if reason, ok := c.Missing[k.name]; ok {
 			t.Logf("%s: %s: not supported: %s", c.Name, k.name, reason)

@@ -21,7 +21,8 @@ const poison = 0xdb
 // whole cache lines. A line that the CPU has written and not synced for the
 // device is dirty: the device does not see it, and at the next SyncForCPU it is
 // written back over what the device wrote, as a real cache may do at any time.
-// A line not synced for the CPU shows old data.
+// A line not synced for the CPU shows old data. The device never sees what the CPU
+// writes to mac.RXBuffers.
 type Memory struct {
 	space    *Space
 	addr     uint64
@@ -29,6 +30,7 @@ type Memory struct {
 	cpu      []byte
 	dram     []byte // the same as cpu when coherent
 	clean    []byte // cpu as of the last sync; nil when coherent
+	toCPU    bool   // the device gets nothing of what the CPU writes
 	evict    random
 	watched  bool
 	unmap    func() error
@@ -57,7 +59,9 @@ func (m *Memory) SyncForDevice(off, n int) {
 	}
 	for i, end := m.lines(off, n); i < end; i += lineSize {
 		if cpu := m.cpu[i : i+lineSize]; !bytes.Equal(cpu, m.clean[i:i+lineSize]) {
-			copy(m.dram[i:], cpu)
+			if !m.toCPU {
+				copy(m.dram[i:], cpu)
+			}
 			copy(m.clean[i:], cpu)
 		}
 	}

@@ -19,8 +19,8 @@ type SpaceOptions struct {
 	// Base is the device address of the first allocation. 0 chooses one with the
 	// highest address bit set, so that a lost high word shows.
 	Base uint64
-	// NonCoherent puts a simulated cache between the CPU and Buffers: what
-	// either side writes reaches the other only through the Sync methods.
+	// NonCoherent puts a simulated cache between the CPU and buffers: what either
+	// side writes reaches the other only through the Sync methods.
 	NonCoherent bool
 	// EvictPermille is how many of 1000 cache lines that the CPU left dirty in a
 	// buffer given to the device are written back over what the device wrote.
@@ -111,8 +111,9 @@ func (s *Space) Alloc(a mac.Alloc) (*Memory, error) {
 		return nil, err
 	}
 	m.dram = m.cpu
-	if a.Use == mac.Buffers && s.opts.NonCoherent {
+	if a.Use != mac.Descriptors && s.opts.NonCoherent {
 		m.dram, m.clean = make([]byte, size), make([]byte, size)
+		m.toCPU = a.Use == mac.RXBuffers
 		s.seed++
 		m.evict.seed(s.seed)
 	}

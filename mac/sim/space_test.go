@@ -167,6 +167,25 @@ func TestCacheSimulator(t *testing.T) {
 	m.SyncForDevice(500, 10_000)
 }
 
+// Receive buffers may be given to the device without what the CPU left in them, and
+// nothing of that may come up again later.
+func TestCacheSimulatorReceive(t *testing.T) {
+	s := NewSpace(&SpaceOptions{NonCoherent: true})
+	m := alloc(t, s, mac.RXBuffers, 512, 64, 40)
+	cpu, dev := m.Bytes(), device(t, s, m)
+	copy(cpu, "left over")
+	m.SyncForDevice(0, 512)
+	require.Equal(t, make([]byte, 512), dev, "nothing reaches the device")
+	copy(dev, "frame")
+	m.SyncForCPU(0, 9)
+	require.Equal(t, "frame\x00\x00\x00\x00", string(cpu[:9]))
+
+	m = alloc(t, s, mac.TXBuffers, 512, 64, 40)
+	copy(m.Bytes(), "frame")
+	m.SyncForDevice(0, 5)
+	require.Equal(t, "frame", string(device(t, s, m)[:5]))
+}
+
 func TestEvictionRate(t *testing.T) {
 	for _, c := range []struct{ perMille, least, most int }{{-1, 0, 0}, {0, 100, 100}, {500, 20, 80}} {
 		s := NewSpace(&SpaceOptions{NonCoherent: true, EvictPermille: c.perMille, Seed: 3})
