@@ -12,32 +12,40 @@ import (
 )
 
 // lifeCycle are the checks of starting and stopping.
-func (m *machine) lifeCycle(t *testing.T, b *barewire) {
-	p := m.probes[0]
-	check(t, m.title, "down and up under traffic", func(t *testing.T) {
-		stop := flood(t, b, net.JoinHostPort("192.0.2.10", "9"))
-		for range 5 {
-			m.run(t, "ping -q -i 0.01 -s 1000 192.0.2.1 > /dev/null 2>&1 & sleep 0.3; ip link set eth0 down")
-			require.Zero(t, p.Read32(macConfig)&(configRE|configTE))
-			m.run(t, "ip link set eth0 up; carrier eth0; sleep 0.1; killall ping 2> /dev/null; true")
-			require.Equal(t, uint32(configRE|configTE), p.Read32(macConfig)&(configRE|configTE))
+func (m *machine) lifeCycle(b *barewire) []step {
+	d := m.devices[0]
+	running := func(t *testing.T, want bool) {
+		t.Helper()
+		if d.running != nil {
+			require.Equal(t, want, d.running(d.model), "receiver and transmitter on")
 		}
-		stop()
-		m.pings(t, 5, peer4, 56, 1472)
-		m.upload(t, peer4, 100_000)
-		m.download(t, peer4, 100_000)
-	})
-	check(t, m.title, "rmmod and insmod, under traffic", func(t *testing.T) {
-		stop := flood(t, b, net.JoinHostPort("192.0.2.10", "9"))
-		for range 2 {
-			m.run(t, "rmmod dwmac_generic")
-			m.run(t, "insert; configure eth0 10")
-		}
-		stop()
-		m.pings(t, 5, peer4, 56, 1472)
-		m.pings(t, 5, peer6, 56, 1452)
-		m.download(t, peer4, 100_000)
-	})
+	}
+	return []step{
+		{"down and up under traffic", true, func(t *testing.T) {
+			stop := flood(t, b, net.JoinHostPort("192.0.2.10", "9"))
+			for range 3 {
+				m.run(t, "ping -q -i 0.01 -s 1000 192.0.2.1 > /dev/null 2>&1 & sleep 0.3; ip link set eth0 down")
+				running(t, false)
+				m.run(t, "ip link set eth0 up; carrier eth0; sleep 0.1; killall ping 2> /dev/null; true")
+				running(t, true)
+			}
+			stop()
+			m.pings(t, 5, peer4, 56, 1472)
+			m.upload(t, peer4, 100_000)
+			m.download(t, peer4, 100_000)
+		}},
+		{"rmmod and insmod, under traffic", true, func(t *testing.T) {
+			stop := flood(t, b, net.JoinHostPort("192.0.2.10", "9"))
+			for range 2 {
+				m.unload(t)
+				m.reload(t)
+			}
+			stop()
+			m.pings(t, 5, peer4, 56, 1472)
+			m.pings(t, 5, peer6, 56, 1452)
+			m.download(t, peer4, 100_000)
+		}},
+	}
 }
 
 // flood sends a datagram to the guest each millisecond until the function that it

@@ -18,7 +18,6 @@ import (
 	"github.com/barewire/barewire/integration/internal/guest"
 	"github.com/barewire/barewire/integration/vfiouser"
 	"github.com/barewire/barewire/mac/sim"
-	"github.com/barewire/barewire/mac/sim/dwmac4"
 )
 
 // A boot, and one command in the guest, take no longer than this, or they have
@@ -30,18 +29,14 @@ const (
 
 // setup is what differs between machines.
 type setup struct {
-	title  string
-	models []dwmac4.Config
+	title string
+	cores []core
 	// wrap puts something between the bus and a model.
-	wrap func(i int, p *probe) sim.Device
-	// props are added to a device's node, and children to that of a device with
-	// an MDIO bus in place of a fixed link.
-	props    []guest.Prop
-	nodes    []guest.Node
-	fixed    []guest.Prop // properties of the fixed link; nil has a PHY instead
+	wrap     func(i int, m model) sim.Device
+	nodes    []guest.Node // of no device
 	messages bool         // MSI instead of INTx, first device only
 	posted   bool
-	// driver is left out of the guest's start-up.
+	// manual leaves the drivers out of the guest's start-up.
 	manual bool
 }
 
@@ -50,8 +45,7 @@ type machine struct {
 	setup
 	t       *testing.T
 	shell   *guest.Shell
-	probes  []*probe
-	servers []*vfiouser.Server
+	devices []*device
 	served  chan error
 }
 
@@ -59,7 +53,7 @@ type machine struct {
 const lib = `
 ip() { /sbin/ip "$@"; } # not busybox's
 # pings N SIZE ADDRESS: how many of N answers came
-pings() { n=$1 s=$2; shift 2; ping -c $n -i 0.02 -W 3 -q -s $s "$@" | sed -n 's/.* \([0-9]*\) packets received.*/\1/p'; }
+pings() { n=$1 s=$2; shift 2; ping -c $n -i 0.02 -W 10 -q -s $s "$@" | sed -n 's/.* \([0-9]*\) packets received.*/\1/p'; }
 # carrier DEV: wait for the link
 carrier() { for i in $(seq 100); do [ "$(cat /sys/class/net/$1/carrier 2>/dev/null)" = 1 ] && return 0; sleep 0.05; done; return 1; }
 insert() { for m in $(cat /mod/order); do [ -d /sys/module/$m ] || insmod /mod/$m.ko || return 1; done; }
@@ -83,7 +77,8 @@ stat() { ethtool -S $1 | sed -n "s/^ *$2: //p"; }
 func start(t *testing.T, s setup) *machine {
 	t.Helper()
 	needQEMU(t)
-	m := &machine{setup: s, t: t, served: make(chan error, len(s.models))}
+	score.Machine(t, s.title)
+	m := &machine{setup: s, t: t, served: make(chan error, len(s.cores))}
 	if !check(t, s.title, "boot", func(t *testing.T) { m.boot(t, m.t) }) {
 		t.FailNow()
 	}
@@ -98,10 +93,16 @@ func start(t *testing.T, s setup) *machine {
 // boot starts the guest. What it leaves is cleaned up when outer ends.
 func (m *machine) boot(t, outer *testing.T) {
 	ctx, cancel := context.WithTimeout(outer.Context(), bootTime)
-	outer.Cleanup(cancel)
+	defer cancel()
+	life, end := context.WithCancel(context.WithoutCancel(outer.Context())) // the guest outlives the test, to tell why it failed
+	outer.Cleanup(end)
 	debian, err := guest.Fetch(ctx)
 	require.NoError(t, err)
-	modules, err := debian.Modules(ctx, "dwmac-generic")
+	var names []string
+	for _, c := range m.cores {
+		names = append(names, c.modules...)
+	}
+	modules, err := debian.Modules(ctx, names...)
 	require.NoError(t, err)
 	busybox, err := os.ReadFile(debian.Busybox())
 	require.NoError(t, err)
@@ -112,43 +113,33 @@ func (m *machine) boot(t, outer *testing.T) {
 
 	dir := outer.TempDir()
 	g := &guest.Machine{PostedWrites: m.posted, Nodes: m.nodes}
-	for i, config := range m.models {
-		config.AnyLinkChange = true
-		p := newProbe(config)
-		var dev sim.Device = p
+	for i, c := range m.cores {
+		d := &device{core: c, model: c.model()}
+		var dev sim.Device = d.model
 		if m.wrap != nil {
-			dev = m.wrap(i, p)
+			dev = m.wrap(i, d.model)
 		}
-		o := &vfiouser.Options{Trace: p.trace}
-		irq := guest.IntA(i)
+		o := &vfiouser.Options{Trace: d.trace, BARSize: c.barSize}
+		at := slot{index: i, bar: guest.BAR + uint32(i*max(guest.BARSize, c.barSize)), irq: guest.IntA(i)}
 		if m.messages && i == 0 {
-			o.MSIVectors, irq = 1, []uint32{0, 48, 1}
+			o.MSIVectors, at.irq = 1, []uint32{0, 48, 1}
 		}
-		server, err := vfiouser.New(dev, o)
+		d.server, err = vfiouser.New(dev, o)
 		require.NoError(t, err)
 		socket := filepath.Join(dir, "mac"+strconv.Itoa(i))
 		l, err := vfiouser.Listen(socket)
 		require.NoError(t, err)
-		go func() { m.served <- server.AcceptAndServe(ctx, l) }()
-		m.probes, m.servers = append(m.probes, p), append(m.servers, server)
+		go func() { m.served <- d.server.AcceptAndServe(life, l) }()
+		m.devices = append(m.devices, d)
 		g.Sockets = append(g.Sockets, socket)
-		if i == 0 {
-			g.Nodes = append(g.Nodes, clockNode(p.Model))
-		}
-		g.Nodes = append(g.Nodes, m.node(p.Model, i, irq))
+		g.Nodes = append(g.Nodes, c.node(at)...)
 	}
-	outer.Cleanup(func() { m.end(outer) })
-	cmd, err := debian.Command(ctx, g, initrd.Bytes(), dir)
-	if err != nil {
-		cancel()
-	}
+	outer.Cleanup(func() { m.end(outer, end) })
+	cmd, err := debian.Command(life, g, initrd.Bytes(), dir)
 	require.NoError(t, err)
 	m.shell, err = guest.NewShell(ctx, cmd)
-	if err != nil {
-		cancel()
-	}
 	require.NoError(t, err)
-	for i := range m.models {
+	for i := range m.devices {
 		m.run(t, "echo 1 > /sys/bus/pci/devices/0000:00:0"+strconv.Itoa(i+1)+".0/enable")
 	}
 	if m.messages {
@@ -168,13 +159,30 @@ config 0x5c '\120\000'
 config 0x04 '\006\004'
 config 0x52 '\001\000'`
 
-// bringUp loads the driver and configures the interfaces.
+// bringUp loads the drivers and configures the interfaces.
 func (m *machine) bringUp(t *testing.T) {
 	m.run(t, "insert")
-	for i := range m.models {
+	for i, d := range m.devices {
 		m.run(t, fmt.Sprintf("configure eth%d %d", i, 10+i))
-		require.Equal(t, "stmmaceth", m.run(t, fmt.Sprintf("basename $(readlink /sys/class/net/eth%d/device/driver)", i)))
+		require.Equal(t, d.driver, m.run(t, fmt.Sprintf("basename $(readlink /sys/class/net/eth%d/device/driver)", i)))
 	}
+}
+
+// unload takes the driver from the first device, reload gives it back.
+func (m *machine) unload(t *testing.T) {
+	d := m.devices[0]
+	if d.remove != "" {
+		m.run(t, d.remove)
+		return
+	}
+	m.run(t, "rmmod "+d.modules[len(d.modules)-1])
+}
+
+func (m *machine) reload(t *testing.T) {
+	if script := m.devices[0].insert; script != "" {
+		m.run(t, script)
+	}
+	m.run(t, "insert; configure eth0 10")
 }
 
 // run runs a script in the guest and returns what it said. The test fails when
@@ -220,28 +228,31 @@ func (m *machine) pings(t *testing.T, n int, address string, sizes ...int) {
 // nothing, its driver has counted no error, and it has broken no rule of the
 // hardware.
 func (m *machine) healthy(t *testing.T) {
+	t.Helper()
 	check(t, m.title, "no warning, no error counted", func(t *testing.T) {
 		require.Empty(t, m.run(t, `dmesg | grep -E 'WARNING:|Oops|BUG:|nobody cared|timed out|Call trace|failed' || true`))
-		for i := range m.models {
+		for i := range m.devices {
 			errors := m.run(t, fmt.Sprintf(`cd /sys/class/net/eth%d/statistics; grep -H . *_errors tx_dropped collisions | grep -v ':0$' || true`, i))
 			require.Empty(t, errors)
 		}
 	})
-	check(t, m.title, "rmmod", func(t *testing.T) { m.run(t, "rmmod dwmac_generic") })
+	check(t, m.title, "driver removed", m.unload)
 	check(t, m.title, "no rule of the hardware broken", func(t *testing.T) {
-		for i, p := range m.probes {
-			require.Empty(t, p.Violations().List())
-			require.Zero(t, m.servers[i].Stats().DMAFaults)
-			require.Zero(t, m.servers[i].Stats().Errors)
+		for _, d := range m.devices {
+			require.Empty(t, d.model.Violations().List())
+			require.Zero(t, d.server.Stats().DMAFaults)
+			require.Zero(t, d.server.Stats().Errors)
 		}
 	})
 }
 
-// end switches the guest off and waits for the servers.
-func (m *machine) end(t *testing.T) {
-	if m.shell != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), commandTime)
-		defer cancel()
+// end switches the guest off, if there is one, and waits for the servers.
+func (m *machine) end(t *testing.T, cancel context.CancelFunc) {
+	if m.shell == nil {
+		cancel()
+	} else {
+		ctx, done := context.WithTimeout(context.Background(), commandTime)
+		defer done()
 		if t.Failed() {
 			out, _ := m.shell.Run(ctx, "dmesg | tail -60")
 			t.Log(out)
@@ -250,58 +261,12 @@ func (m *machine) end(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for range m.servers {
+	for range m.devices {
 		if err := <-m.served; err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 	}
-	for i, p := range m.probes {
-		t.Logf("eth%d: %+v %+v", i, m.servers[i].Stats(), p.Stats())
+	for i, d := range m.devices {
+		t.Logf("eth%d: %+v", i, d.server.Stats())
 	}
-}
-
-// Handles of nodes, out of the way of QEMU's.
-const (
-	clockHandle   = 0x7001
-	rxQueueHandle = 0x7002
-	txQueueHandle = 0x7003
-	phyHandle     = 0x7004
-)
-
-func clockNode(m *dwmac4.Model) guest.Node {
-	return guest.Node{Name: "mac-clock", Props: []guest.Prop{
-		guest.Strings("compatible", "fixed-clock"), guest.Cells("#clock-cells", 0),
-		guest.Cells("clock-frequency", uint32(m.ClockHz())), guest.Cells("phandle", clockHandle),
-	}}
-}
-
-// node is the MAC behind the BAR of device i.
-func (m *machine) node(model *dwmac4.Model, i int, irq []uint32) guest.Node {
-	bar := uint32(guest.BAR + i*guest.BARSize)
-	n := guest.Node{Name: fmt.Sprintf("ethernet@%x", bar), Props: append([]guest.Prop{
-		guest.Strings("compatible", model.Compatible()...),
-		guest.Cells("reg", 0, bar, 0, guest.BARSize),
-		guest.Cells("interrupts", irq...), guest.Strings("interrupt-names", "macirq"),
-		guest.Cells("clocks", clockHandle, clockHandle), guest.Strings("clock-names", "stmmaceth", "pclk"),
-		guest.Strings("phy-mode", "rgmii"), {Name: "dma-coherent"}, {Name: "snps,tso"},
-		{Name: "mac-address", Value: []byte{2, 0, 0, 0, 0, byte(10 + i)}},
-	}, m.props...)}
-	if m.fixed != nil {
-		n.Children = []guest.Node{{Name: "fixed-link", Props: m.fixed}}
-		return n
-	}
-	n.Props = append(n.Props, guest.Cells("phy-handle", phyHandle))
-	n.Children = []guest.Node{{
-		Name:  "mdio",
-		Props: []guest.Prop{guest.Strings("compatible", "snps,dwmac-mdio"), guest.Cells("#address-cells", 1), guest.Cells("#size-cells", 0)},
-		Children: []guest.Node{{Name: "ethernet-phy@1", Props: []guest.Prop{
-			guest.Strings("compatible", "ethernet-phy-ieee802.3-c22"), guest.Cells("reg", 1), guest.Cells("phandle", phyHandle),
-		}}},
-	}}
-	return n
-}
-
-// gigabit is a fixed link without pause.
-func gigabit() []guest.Prop {
-	return []guest.Prop{guest.Cells("speed", 1000), {Name: "full-duplex"}}
 }

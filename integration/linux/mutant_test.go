@@ -4,6 +4,7 @@ package linux
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -74,8 +75,9 @@ func (d *lostInterrupt) Connect(mem sim.DMA, irq func(level bool)) {
 func TestMutants(t *testing.T) {
 	mutants := []string{"", "a full receive ring taken for an empty one", "a status bit at the wrong place", "one interrupt lost"}
 	m := start(t, setup{
-		title: "mutants", models: make([]dwmac4.Config, len(mutants)), fixed: gigabit(), manual: true,
-		wrap: func(i int, p *probe) sim.Device {
+		title: "mutants", cores: slices.Repeat([]core{dwmac4Core(dwmac4.Config{})}, len(mutants)), manual: true,
+		wrap: func(i int, m model) sim.Device {
+			p := m.(*probe)
 			switch i {
 			case 1:
 				return emptyTail{p}
@@ -91,7 +93,7 @@ func TestMutants(t *testing.T) {
 	for i, name := range mutants {
 		network, err := usernet.New(nil)
 		require.NoError(t, err)
-		wire := cable.Connect(m.probes[i].Port(), network, nil)
+		wire := cable.Connect(m.devices[i].port(), network, nil)
 		if name == "" {
 			name = "the model itself"
 		}

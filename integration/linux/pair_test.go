@@ -28,8 +28,11 @@ there() {
 // TestPair joins two cores, an old one with 32-bit addresses and one that is as
 // by default, both driven by Linux.
 func TestPair(t *testing.T) {
-	m := start(t, setup{title: "stmmac 4.10 and 5.10", models: []dwmac4.Config{{Version: 0x41, AddressBits: 32, Seed: 1}, {}}, fixed: gigabit()})
-	wire := cable.Connect(m.probes[0].Port(), m.probes[1].Port(), nil)
+	m := start(t, setup{title: "stmmac 4.10 and 5.10", cores: []core{
+		dwmac4Core(dwmac4.Config{Version: 0x41, AddressBits: 32, Seed: 1}), dwmac4Core(dwmac4.Config{}),
+	}})
+	old := m.devices[0].model.(*probe)
+	wire := cable.Connect(m.devices[0].port(), m.devices[1].port(), nil)
 	defer func() { require.NoError(t, wire.Close()) }()
 	m.run(t, pairLib+`
 		ip link set eth1 down
@@ -45,16 +48,16 @@ func TestPair(t *testing.T) {
 		m.pings(t, 2, "fd00::11", 0, 1, 1000, 1452, 4000)
 	})
 	transfers := func(t *testing.T) {
-		before := m.probes[0].Stats()
+		before := old.Stats()
 		for _, version := range [][2]string{{"192.0.2.11", "192.0.2.10"}, {"fd00::11", "fd00::10"}} {
 			m.run(t, pairLib+fmt.Sprintf("there '' other %s && there other '' %s", version[0], version[1]))
 		}
-		require.NotZero(t, m.probes[0].Stats().Checksums-before.Checksums)
+		require.NotZero(t, old.Stats().Checksums-before.Checksums)
 	}
 	check(t, m.title, "TCP both ways, IPv4 and IPv6", transfers)
 	check(t, m.title, "TCP over a wire that flips bits", func(t *testing.T) {
 		require.NoError(t, wire.Close())
-		wire = cable.Connect(m.probes[0].Port(), m.probes[1].Port(), &cable.Options{
+		wire = cable.Connect(m.devices[0].port(), m.devices[1].port(), &cable.Options{
 			AToB: cable.Impairments{Seed: 1, Corrupt: 20}, BToA: cable.Impairments{Seed: 2, Corrupt: 20},
 		})
 		transfers(t)

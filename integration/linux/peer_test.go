@@ -50,13 +50,14 @@ type barewire struct {
 	*netstack.Host
 	mac   *fake.MAC
 	ep    *endpoint.Endpoint
-	near  *probe
+	near  *device
 	cable *cable.Cable
 }
 
-// newBarewire makes the peer of p, with 192.0.2.1 and fd00::1, and jumbo frames.
-func newBarewire(t *testing.T, p *probe) *barewire {
-	b := &barewire{near: p}
+// newBarewire makes the peer of d, with 192.0.2.1 and fd00::1, and jumbo frames.
+func newBarewire(t *testing.T, d *device) *barewire {
+	t.Helper()
+	b := &barewire{near: d}
 	var err error
 	b.mac, err = fake.New(&fake.Options{Config: mac.Config{Address: mac.HardwareAddr{2, 0, 0, 0, 0, 1}, MTU: 9000, Poison: true}})
 	require.NoError(t, err)
@@ -78,12 +79,20 @@ func newBarewire(t *testing.T, p *probe) *barewire {
 	return b
 }
 
-// plug puts a cable between the guest and Barewire. nil options are a good one.
+// plug puts a cable between the guest and Barewire. nil options are a good one, and
+// no link is the core's.
 func (b *barewire) plug(o *cable.Options) {
 	if b.cable != nil {
 		_ = b.cable.Close() // says that a port hangs, which the next check will too
 	}
-	b.cable = cable.Connect(b.near.Port(), b.mac.Port(), o)
+	var options cable.Options
+	if o != nil {
+		options = *o
+	}
+	if options.Link == (mac.Link{}) {
+		options.Link = b.near.link
+	}
+	b.cable = cable.Connect(b.near.port(), b.mac.Port(), &options)
 }
 
 // serve serves, until the test ends, HTTP with N bytes of pattern at /N, and on

@@ -3,22 +3,16 @@
 package linux
 
 import (
-	"slices"
-	"sync"
 	"sync/atomic"
 
-	"github.com/barewire/barewire/integration/vfiouser"
 	"github.com/barewire/barewire/mac/sim"
 	"github.com/barewire/barewire/mac/sim/dwmac4"
 )
 
-// probe is a model whose registers and descriptor reads are watched.
+// probe is a dwmac4 whose descriptor reads are watched.
 type probe struct {
 	*dwmac4.Model
 	mem sim.DMA
-
-	mu     sync.Mutex
-	access []vfiouser.Access
 
 	// Descriptors that the model has taken over, and those with the request for
 	// an interrupt at completion; transmit ones that end a frame only.
@@ -71,35 +65,4 @@ func (p *probe) descriptor(addr uint32, b []byte) {
 func (p *probe) inRing(addr, list, length uint32) bool {
 	base := p.Read32(list)
 	return addr-base < (p.Read32(length)+1)*descriptorSize
-}
-
-// trace is vfiouser.Options.Trace.
-func (p *probe) trace(a vfiouser.Access) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.access = append(p.access, a)
-}
-
-// mark forgets the accesses so far.
-func (p *probe) mark() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.access = nil
-}
-
-// since are the accesses after the last mark.
-func (p *probe) since() []vfiouser.Access {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.access)
-}
-
-// writes are the values written to a register since the last mark.
-func (p *probe) writes(off uint32) (values []uint32) {
-	for _, a := range p.since() {
-		if a.Write && a.Off == off {
-			values = append(values, a.Value)
-		}
-	}
-	return values
 }

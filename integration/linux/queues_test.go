@@ -14,20 +14,26 @@ import (
 	"github.com/barewire/barewire/mac/sim/dwmac4"
 )
 
+// Handles of twoQueues.
+const (
+	rxQueueHandle = firstHandle + iota
+	txQueueHandle
+)
+
 // twoQueues are the nodes that set up two queues each way: broadcasts and
 // multicasts go to the second.
-func twoQueues() []guest.Node {
+func twoQueues(s slot) []guest.Node {
 	flag := func(name string) guest.Prop { return guest.Prop{Name: name} }
 	return []guest.Node{
 		{Name: "rx-queues", Props: []guest.Prop{
-			guest.Cells("snps,rx-queues-to-use", 2), flag("snps,rx-sched-sp"), guest.Cells("phandle", rxQueueHandle),
+			guest.Cells("snps,rx-queues-to-use", 2), flag("snps,rx-sched-sp"), guest.Cells("phandle", s.handle(rxQueueHandle)),
 		}, Children: []guest.Node{
 			{Name: "queue0", Props: []guest.Prop{flag("snps,dcb-algorithm"), guest.Cells("snps,map-to-dma-channel", 0), guest.Cells("snps,priority", 0x0f)}},
 			{Name: "queue1", Props: []guest.Prop{flag("snps,dcb-algorithm"), guest.Cells("snps,map-to-dma-channel", 1), guest.Cells("snps,priority", 0xf0),
 				flag("snps,route-multi-broad")}},
 		}},
 		{Name: "tx-queues", Props: []guest.Prop{
-			guest.Cells("snps,tx-queues-to-use", 2), flag("snps,tx-sched-wrr"), guest.Cells("phandle", txQueueHandle),
+			guest.Cells("snps,tx-queues-to-use", 2), flag("snps,tx-sched-wrr"), guest.Cells("phandle", s.handle(txQueueHandle)),
 		}, Children: []guest.Node{
 			{Name: "queue0", Props: []guest.Prop{guest.Cells("snps,weight", 0x10), flag("snps,dcb-algorithm"), guest.Cells("snps,priority", 0)}},
 			{Name: "queue1", Props: []guest.Prop{guest.Cells("snps,weight", 0x11), flag("snps,dcb-algorithm"), guest.Cells("snps,priority", 1)}},
@@ -38,27 +44,41 @@ func twoQueues() []guest.Node {
 // TestQueues is a core with two queues each way, message-signalled interrupts and
 // a PHY on its MDIO bus.
 func TestQueues(t *testing.T) {
-	m := start(t, setup{
-		title:    "stmmac 5.20, two queues, MSI, PHY",
-		models:   []dwmac4.Config{{Version: 0x52, Queues: 2, RXFIFO: 32 << 10, TXFIFO: 32 << 10}},
-		messages: true, nodes: twoQueues(),
-		props: []guest.Prop{guest.Cells("snps,mtl-rx-config", rxQueueHandle), guest.Cells("snps,mtl-tx-config", txQueueHandle)},
-	})
-	b := newBarewire(t, m.probes[0])
-	m.run(t, "carrier eth0; for i in $(seq 10); do ping -c 1 -W 1 192.0.2.1 > /dev/null && break; done")
+	config := dwmac4.Config{Version: 0x52, Queues: 2, RXFIFO: 32 << 10, TXFIFO: 32 << 10}
+	c := dwmac4Core(config)
+	c.node = func(s slot) []guest.Node {
+		n := stmmacNode(s, config, guest.Cells("phy-handle", s.handle(phyHandle)),
+			guest.Cells("snps,mtl-rx-config", s.handle(rxQueueHandle)), guest.Cells("snps,mtl-tx-config", s.handle(txQueueHandle)))
+		n.Children = []guest.Node{mdioNode(s)}
+		return append(twoQueues(s), s.clock(dwmac4Clock), n)
+	}
+	m := start(t, setup{title: "stmmac 5.20, two queues, MSI, PHY", cores: []core{c}, messages: true})
+	b := newBarewire(t, m.devices[0])
+	m.reachPeer(t)
 	check(t, m.title, "interrupts are messages", func(t *testing.T) {
-		require.NotZero(t, m.servers[0].Stats().MSISent)
-		require.Zero(t, m.servers[0].Stats().INTxSent)
+		require.NotZero(t, m.devices[0].server.Stats().MSISent)
+		require.Zero(t, m.devices[0].server.Stats().INTxSent)
 	})
-	m.traffic(t, b)
-	m.queues(t, b)
+	m.steps(t, m.traffic(b))
+	m.queues(t)
 	m.phy(t, b)
 	m.healthy(t)
 }
 
+// mdioNode is a bus with a PHY.
+func mdioNode(s slot) guest.Node {
+	return guest.Node{
+		Name:  "mdio",
+		Props: []guest.Prop{guest.Strings("compatible", "snps,dwmac-mdio"), guest.Cells("#address-cells", 1), guest.Cells("#size-cells", 0)},
+		Children: []guest.Node{{Name: "ethernet-phy@1", Props: []guest.Prop{
+			guest.Strings("compatible", "ethernet-phy-ieee802.3-c22"), guest.Cells("reg", 1), guest.Cells("phandle", s.handle(phyHandle)),
+		}}},
+	}
+}
+
 // queues are the checks of which queue frames come and go by.
-func (m *machine) queues(t *testing.T, b *barewire) {
-	p := m.probes[0]
+func (m *machine) queues(t *testing.T) {
+	p := m.devices[0].model.(*probe)
 	check(t, m.title, "receive queues by the routing rules", func(t *testing.T) {
 		before := p.Stats()
 		frame := func(to [6]byte, pcp int) {
@@ -87,13 +107,14 @@ func (m *machine) queues(t *testing.T, b *barewire) {
 		// Flows go by a hash of their addresses, but TCP, which may be segmented, by
 		// queue 0 only.
 		before := p.Stats()
-		m.run(t, "for i in $(seq 100 123); do ip addr add 192.0.2.$i/32 dev eth0; ping -c 1 -q -W 3 -I 192.0.2.$i 192.0.2.1 > /dev/null || exit 1; ip addr del 192.0.2.$i/32 dev eth0; done")
+		m.run(t, "for i in $(seq 100 123); do ip addr add 192.0.2.$i/32 dev eth0; ping -c 1 -q -W 10 -I 192.0.2.$i 192.0.2.1 > /dev/null || exit 1; ip addr del 192.0.2.$i/32 dev eth0; done")
 		require.NotZero(t, p.Stats().TX[0]-before.TX[0])
 		require.NotZero(t, p.Stats().TX[1]-before.TX[1])
 	})
 	check(t, m.title, "ethtool -L", func(t *testing.T) {
 		for _, n := range []int{1, 2} {
-			m.run(t, fmt.Sprintf("ethtool -L eth0 rx %[1]d tx %[1]d; carrier eth0; for i in $(seq 10); do ping -c 1 -W 1 192.0.2.1 > /dev/null && break; done", n))
+			m.run(t, fmt.Sprintf("ethtool -L eth0 rx %[1]d tx %[1]d; carrier eth0", n))
+			m.reachPeer(t)
 			require.Equal(t, fmt.Sprintf("%d\n%d", n, n), m.run(t, "ls -d /sys/class/net/eth0/queues/rx-* | wc -l; ls -d /sys/class/net/eth0/queues/tx-* | wc -l"))
 			require.Equal(t, n == 2, p.Read32(dmaRxControl+channelStride)&controlStart != 0)
 			require.Equal(t, n == 2, p.Read32(dmaTxControl+channelStride)&controlStart != 0)
@@ -106,7 +127,7 @@ func (m *machine) queues(t *testing.T, b *barewire) {
 
 // phy are the checks of a link that comes and goes.
 func (m *machine) phy(t *testing.T, b *barewire) {
-	p := m.probes[0]
+	p := m.devices[0].model.(*probe)
 	operstate := func(state string) {
 		t.Helper()
 		m.until(t, func() bool { return m.run(t, "cat /sys/class/net/eth0/operstate") == state }, "link "+state)
@@ -125,7 +146,7 @@ func (m *machine) phy(t *testing.T, b *barewire) {
 			b.plug(&cable.Options{Link: c.link})
 			operstate("up")
 			require.Equal(t, c.want, m.run(t, "echo $(cat /sys/class/net/eth0/speed /sys/class/net/eth0/duplex)"))
-			m.run(t, "for i in $(seq 10); do ping -c 1 -W 1 192.0.2.1 > /dev/null && break; done")
+			m.reachPeer(t)
 			m.pings(t, 3, peer4, 56, 1472)
 			m.download(t, peer4, 300_000)
 			pause := c.link.RXPause

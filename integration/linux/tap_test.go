@@ -73,13 +73,13 @@ func TestKernelPeer(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root for a TAP device")
 	}
-	m := start(t, setup{title: "stmmac 5.10, this kernel", models: []dwmac4.Config{{}}, fixed: gigabit()})
+	m := start(t, setup{title: "stmmac 5.10, this kernel", cores: []core{dwmac4Core(dwmac4.Config{})}})
 	n := newNamespace(t)
 	var dev *tap.TAP
 	var err error
 	n.do(func() { dev, err = tap.Open("bw0", &tap.Options{MTU: 9000}) })
 	require.NoError(t, err)
-	wire := cable.Connect(m.probes[0].Port(), dev, nil)
+	wire := cable.Connect(m.devices[0].port(), dev, nil)
 	t.Cleanup(func() {
 		require.NoError(t, wire.Close())
 		require.NoError(t, dev.Close())
@@ -89,14 +89,14 @@ func TestKernelPeer(t *testing.T) {
 	n.command(t, "ip", "link", "set", "bw0", "up")
 	n.command(t, "ip", "link", "set", "lo", "up")
 	serve(t, n)
-	m.run(t, "for i in $(seq 10); do ping -c 1 -W 1 192.0.2.1 > /dev/null && break; done")
-	m.traffic(t, n)
+	m.reachPeer(t)
+	m.steps(t, m.traffic(n))
 	check(t, m.title, "ping from this kernel", func(t *testing.T) {
 		for _, size := range sizes {
-			n.command(t, "ping", "-q", "-c", "2", "-i", "0.05", "-W", "3", "-s", fmt.Sprint(size), "192.0.2.10")
+			n.command(t, "ping", "-q", "-c", "2", "-i", "0.05", "-W", "10", "-s", fmt.Sprint(size), "192.0.2.10")
 		}
 		for _, size := range []int{0, 56, 1452, 4000} {
-			n.command(t, "ping", "-6", "-q", "-c", "2", "-i", "0.05", "-W", "3", "-s", fmt.Sprint(size), "fd00::10")
+			n.command(t, "ping", "-6", "-q", "-c", "2", "-i", "0.05", "-W", "10", "-s", fmt.Sprint(size), "fd00::10")
 		}
 	})
 	m.healthy(t)

@@ -18,25 +18,29 @@ import (
 	"github.com/barewire/barewire/mac"
 	bussim "github.com/barewire/barewire/mac/bus/sim"
 	driver "github.com/barewire/barewire/mac/dwmac4"
+	"github.com/barewire/barewire/mac/sim"
 	"github.com/barewire/barewire/mac/sim/dwmac4"
 )
 
 // phases are what each driver is made to do.
 var phases = []string{"probe", "up", "transmit one frame", "receive one frame"}
 
-// recorded is a probe for a bus in this process: vfiouser is not there to see the
+// recorded is a model for a bus in this process: vfiouser is not there to see the
 // accesses.
-type recorded struct{ *probe }
+type recorded struct {
+	*dwmac4.Model
+	*watch
+}
 
 func (r recorded) Read32(off uint32) uint32 {
-	v := r.probe.Read32(off)
+	v := r.Model.Read32(off)
 	r.trace(vfiouser.Access{Off: off, Value: v})
 	return v
 }
 
 func (r recorded) Write32(off, v uint32) {
 	r.trace(vfiouser.Access{Write: true, Off: off, Value: v})
-	r.probe.Write32(off, v)
+	r.Model.Write32(off, v)
 }
 
 // TestTrace prints what Linux's driver and Barewire's do with the registers of
@@ -64,12 +68,12 @@ func TestTrace(t *testing.T) {
 // take returns, one a line, the accesses since the last mark when there are no
 // more. Accesses that go on with the same value, at the same register or at the
 // next, share a line; counters, which are read now and then, are left out.
-func (p *probe) take() (lines []string) {
-	for n := -1; n != len(p.since()); time.Sleep(300 * time.Millisecond) {
-		n = len(p.since())
+func (w *watch) take(named sim.Described) (lines []string) {
+	for n := -1; n != len(w.since()); time.Sleep(300 * time.Millisecond) {
+		n = len(w.since())
 	}
-	all := slices.DeleteFunc(p.since(), func(a vfiouser.Access) bool { return !a.Write && a.Off >= firstCounter && a.Off <= lastCounter })
-	p.mark()
+	all := slices.DeleteFunc(w.since(), func(a vfiouser.Access) bool { return !a.Write && a.Off >= firstCounter && a.Off <= lastCounter })
+	w.mark()
 	for i := 0; i < len(all); {
 		first, n := all[i], 1
 		for i+n < len(all) {
@@ -80,9 +84,9 @@ func (p *probe) take() (lines []string) {
 			n++
 		}
 		last := all[i+n-1].Off
-		line := p.name(first.Off)
+		line := nameOf(named, first.Off)
 		if last != first.Off {
-			line += " to " + p.name(last)
+			line += " to " + nameOf(named, last)
 		} else if n > 1 {
 			line += fmt.Sprintf(" %d times", n)
 		}
@@ -100,8 +104,8 @@ func (p *probe) take() (lines []string) {
 // The MMC counters.
 const firstCounter, lastCounter = 0x714, 0x8ff
 
-func (p *probe) name(off uint32) string {
-	if name := p.RegisterName(off); name != "" {
+func nameOf(named sim.Described, off uint32) string {
+	if name := named.RegisterName(off); name != "" {
 		return name
 	}
 	return fmt.Sprintf("%#06x", off)
@@ -115,42 +119,43 @@ func frameTo(last byte) []byte {
 }
 
 func traceLinux(t *testing.T) (out [][]string) {
-	m := &machine{setup: setup{title: "trace", models: []dwmac4.Config{{}}, fixed: gigabit()}, t: t, served: make(chan error, 1)}
+	m := &machine{setup: setup{title: "trace", cores: []core{dwmac4Core(dwmac4.Config{})}}, t: t, served: make(chan error, 1)}
 	m.boot(t, t)
-	p := m.probes[0]
+	d := m.devices[0]
+	p := d.model.(*probe)
 	for _, script := range []string{
 		"insert; echo 1 > /proc/sys/net/ipv6/conf/eth0/disable_ipv6",
 		"ip addr add 192.0.2.10/24 dev eth0; ip link set eth0 up; carrier eth0",
 		"arping -c 1 -w 1 -I eth0 192.0.2.77 > /dev/null; true",
 	} {
-		p.mark()
+		d.mark()
 		m.run(t, script)
-		out = append(out, p.take())
+		out = append(out, d.take(p))
 	}
 	p.Deliver(frameTo(10))
-	return append(out, p.take())
+	return append(out, d.take(p))
 }
 
 func traceBarewire(t *testing.T) (out [][]string) {
-	p := newProbe(dwmac4.Config{})
-	bus := bussim.New(recorded{p}, nil)
+	p := recorded{dwmac4.New(dwmac4.Config{}), &watch{}}
+	bus := bussim.New(p, nil)
 	dev, err := driver.Open(t.Context(), bus, &mac.Config{
 		Address: mac.HardwareAddr{2, 0, 0, 0, 0, 10}, Link: mac.Link{Up: true, Speed: 1000, FullDuplex: true},
 	})
 	require.NoError(t, err)
-	out = append(out, p.take())
+	out = append(out, p.take(p))
 	ep, err := endpoint.New(dev, nil)
 	require.NoError(t, err)
 	host, err := netstack.New(ep, &netstack.Options{Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.10/24")}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, host.Close()) }()
-	out = append(out, p.take())
+	out = append(out, p.take(p))
 	c, err := host.DialContext(t.Context(), "udp", "192.0.2.77:9")
 	require.NoError(t, err)
 	defer c.Close()
 	_, err = c.Write([]byte("x")) // makes an ARP request
 	require.NoError(t, err)
-	out = append(out, p.take())
+	out = append(out, p.take(p))
 	p.Deliver(frameTo(10))
-	return append(out, p.take())
+	return append(out, p.take(p))
 }

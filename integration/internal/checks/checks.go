@@ -1,5 +1,5 @@
-// Package checks counts the checks of a suite and prints a line for each, and one
-// for all of them at its end.
+// Package checks counts the checks of a suite and prints a line for each, with
+// the time it took, one for each machine, and one for all at its end.
 package checks
 
 import (
@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -33,12 +34,20 @@ func (s *Score) Main(m *testing.M, report bool) {
 // Check runs one check, which is a subtest with a line of its own in the output.
 func (s *Score) Check(t *testing.T, machine, name string, f func(t *testing.T)) bool {
 	t.Helper()
+	begin := time.Now()
 	ok := t.Run(name, f)
 	verdict, count := "ok  ", &s.passed
 	if !ok {
 		verdict, count = "FAIL", &s.failed
 	}
 	count.Add(1)
-	fmt.Printf("%s %s: %s\n", verdict, machine, name)
+	fmt.Printf("%s %s: %s (%.1f s)\n", verdict, machine, name, time.Since(begin).Seconds())
 	return ok
+}
+
+// Machine has the time printed that a machine took, from now until it is off.
+// It is called before what switches the machine off is registered with t.Cleanup.
+func (s *Score) Machine(t *testing.T, machine string) {
+	begin := time.Now()
+	t.Cleanup(func() { fmt.Printf("     %s: %.1f s in all\n", machine, time.Since(begin).Seconds()) })
 }
