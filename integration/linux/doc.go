@@ -13,6 +13,10 @@
 // emulates, so neither KVM nor, but for the peer behind a TAP device, root is
 // needed. go test ./... compiles the checks and boots nothing.
 //
+// To add a core, describe it (type core) in a file of its own with a test that
+// boots it and runs the list of checks. What of the list it cannot do, it says with
+// the reason; the output has it.
+//
 // There is one boot for each machine that differs. Checks share it and leave it
 // as they found it, so that each can be believed alone.
 package linux

@@ -73,7 +73,7 @@ func TestKernelPeer(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root for a TAP device")
 	}
-	m := start(t, setup{title: "stmmac 5.10, this kernel", cores: []core{dwmac4Core(dwmac4.Config{})}})
+	m := start(t, setup{title: "stmmac 5.10, this kernel", cores: []core{dwmac4Core(dwmac4.Config{})}, bytes: 1 << 20})
 	n := newNamespace(t)
 	var dev *tap.TAP
 	var err error

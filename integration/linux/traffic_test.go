@@ -3,6 +3,7 @@
 package linux
 
 import (
+	"cmp"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -18,16 +19,17 @@ var sizes = []int{0, 1, 17, 18, 19, 46, 63, 64, 65, 127, 128, 255, 256, 511, 512
 
 // traffic are the checks that any peer is good for.
 func (m *machine) traffic(peer stack) []step {
+	n := cmp.Or(m.bytes, 128<<10)
 	return []step{
 		{"ping, IPv4, 0 to 1472", true, func(t *testing.T) { m.pings(t, 2, peer4, sizes...) }},
 		{"ping, IPv6, 0 to 1452", true, func(t *testing.T) { m.pings(t, 2, peer6, append(sizes[:len(sizes)-2:len(sizes)-2], 1451, 1452)...) }},
 		{"ping, fragments", true, func(t *testing.T) { m.pings(t, 2, peer4, 1473, 4000, 8000); m.pings(t, 2, peer6, 1453, 8000) }},
-		{"HTTP download, IPv4", true, func(t *testing.T) { m.download(t, peer4, 1<<20) }},
-		{"TCP upload, IPv4", true, func(t *testing.T) { m.upload(t, peer4, 1<<20) }},
-		{"HTTP download, IPv6", true, func(t *testing.T) { m.download(t, "["+peer6+"]", 1<<19) }},
-		{"TCP upload, IPv6", true, func(t *testing.T) { m.upload(t, peer6, 1<<19) }},
-		{"HTTP server in the guest", true, func(t *testing.T) { m.fetch(t, peer, "192.0.2.10", 1<<20) }},
-		{"TCP both ways at once", true, func(t *testing.T) { m.echo(t, peer, "192.0.2.10", 1<<19) }},
+		{"HTTP download, IPv4", true, func(t *testing.T) { m.download(t, peer4, n) }},
+		{"TCP upload, IPv4", true, func(t *testing.T) { m.upload(t, peer4, n) }},
+		{"HTTP download, IPv6", true, func(t *testing.T) { m.download(t, "["+peer6+"]", n) }},
+		{"TCP upload, IPv6", true, func(t *testing.T) { m.upload(t, peer6, n) }},
+		{"HTTP server in the guest", true, func(t *testing.T) { m.fetch(t, peer, "192.0.2.10", n) }},
+		{"TCP both ways at once", true, func(t *testing.T) { m.echo(t, peer, "192.0.2.10", n) }},
 	}
 }
 
@@ -95,8 +97,8 @@ func (m *machine) ringSizes(t *testing.T) {
 			require.Equal(t, [2]int{n, n}, [2]int{rx, tx}, "descriptors of the receive and the transmit ring")
 		}
 		m.pings(t, 5, peer4, 56, 1472)
-		m.upload(t, peer4, 300_000)
-		m.download(t, peer4, 300_000)
+		m.upload(t, peer4, 200_000)
+		m.download(t, peer4, 200_000)
 	}
 }
 
@@ -114,9 +116,9 @@ func (m *machine) mtu(t *testing.T, b *barewire) {
 		}}})
 		m.reachPeer(t)
 		m.pings(t, 2, peer4, 56, mtu-29, mtu-28)
-		m.upload(t, peer4, 300_000)
-		m.download(t, peer4, 300_000)
-		m.upload(t, peer6, 300_000)
+		m.upload(t, peer4, 200_000)
+		m.download(t, peer4, 200_000)
+		m.upload(t, peer6, 200_000)
 		b.plug(nil)
 		m.reachPeer(t)
 		require.EqualValues(t, mtu+ethernetH, longest[fromLinux].Load())
