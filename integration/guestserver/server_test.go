@@ -182,27 +182,31 @@ func (m *machine) echoes(t *testing.T) {
 	}
 }
 
-// interruptsUsed sends datagrams to a server that has nothing else to do, and
-// compares the counts of its kernel, the server and the PCI function.
+// interruptsUsed sends datagrams to a server that has nothing else to do, until
+// its kernel has counted so many interrupts, and compares that with the counts of
+// the server and of the PCI function. A datagram may come without one: the poll
+// goroutine also wakes up by itself now and then.
 func (m *machine) interruptsUsed(t *testing.T) {
-	const rounds = 10
+	const enough, rounds = 10, 30
 	c, err := m.net.DialContext(t.Context(), "udp4", ":80")
 	require.NoError(t, err)
 	defer c.Close()
 	require.NoError(t, c.SetDeadline(time.Now().Add(commandTime)))
 	server, kernel, sent := m.serverInterrupts(t), m.interrupts(t), m.server.Stats().INTxSent
-	for range rounds {
+	got := uint64(0)
+	for i := 0; i < rounds && got < enough; i++ {
 		_, err := c.Write([]byte("wake up"))
 		require.NoError(t, err)
 		_, err = c.Read(make([]byte, 16))
 		require.NoError(t, err)
-		m.run(t, "true") // much later there is nothing to poll for any more
+		got = m.interrupts(t) - kernel // much later there is nothing to poll for any more
 	}
-	sent, kernel, server = m.server.Stats().INTxSent-sent, m.interrupts(t)-kernel, m.serverInterrupts(t)-server
-	t.Logf("interrupts: %d sent by the function, %d counted by the kernel, %d for receive counted by the server", sent, kernel, server)
-	require.GreaterOrEqual(t, kernel, uint64(rounds))
-	require.GreaterOrEqual(t, server, uint64(rounds))
-	require.GreaterOrEqual(t, sent, kernel)
+	server = m.serverInterrupts(t) - server
+	sent = m.server.Stats().INTxSent - sent
+	t.Logf("interrupts: %d counted by the kernel, %d sent by the function, %d for receive counted by the server", got, sent, server)
+	require.GreaterOrEqual(t, got, uint64(enough), "after %d datagrams", rounds)
+	require.GreaterOrEqual(t, server, uint64(enough/2), "one may be about something else, or find its frame taken already")
+	require.GreaterOrEqual(t, sent, got)
 }
 
 func (m *machine) serverInterrupts(t *testing.T) (n uint64) {

@@ -61,7 +61,7 @@ func New(dev sim.Device, o *Options) (*Server, error) {
 	if f.opts.Vendor == 0 && f.opts.Device == 0 {
 		f.opts.Vendor, f.opts.Device = 0x16c3, 0x7102
 	}
-	window := dev.WindowSize()
+	window := registers(dev)
 	if window <= 0 || window%4 != 0 || window > 1<<30 {
 		return nil, fmt.Errorf("vfiouser: register window of %#x bytes: want a multiple of 4 up to 1 GiB: %w", window, mac.ErrConfig)
 	}
@@ -78,6 +78,17 @@ func New(dev sim.Device, o *Options) (*Server, error) {
 	f.window = uint32(window)
 	f.spare = make([]atomic.Uint32, (f.opts.BARSize-window)/4)
 	return &Server{fn: f, vfu: s}, nil
+}
+
+// registers is the size of the device's register space in bytes, all windows.
+func registers(dev sim.Device) int {
+	size := dev.WindowSize()
+	if w, ok := dev.(sim.Windowed); ok {
+		for _, w := range w.Windows() {
+			size = max(size, int(w.Offset)+int(w.Size))
+		}
+	}
+	return size
 }
 
 // Serve connects the model to the client at the other end of c and serves it

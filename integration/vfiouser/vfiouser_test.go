@@ -141,6 +141,20 @@ func TestNewRefuses(t *testing.T) {
 }
 
 // One session over a socket with all that an operating system's driver does.
+// windowed is a model with a second register window.
+type windowed struct{ *model }
+
+func (windowed) Windows() []sim.Window { return []sim.Window{{Size: 16}, {Offset: 0x8000, Size: 0x100}} }
+
+func TestSpareWordsAreAboveAllWindows(t *testing.T) {
+	s, err := New(windowed{&model{window: 16}}, &Options{BARSize: 2 << 20})
+	require.NoError(t, err)
+	require.EqualValues(t, 0x8100, s.fn.window)
+	s.fn.WriteBAR(0, 0x1f_fffc, []byte{1, 2, 3, 4})
+	require.EqualValues(t, 0x04030201, s.Spare(0x1f_fffc))
+	require.Zero(t, s.Spare(0x8000), "the model's")
+}
+
 func TestSession(t *testing.T) {
 	m := &model{window: 16, fails: errors.New("close failed")}
 	var trace []Access
