@@ -247,6 +247,30 @@ func (p *Pool) Recycle(pg Page) {
 	p.toFree(pg)
 }
 
+// Posted finds the posted page whose first byte has the device address addr. It
+// is for devices that say by address which buffer they have filled, and are not
+// to be trusted: ok is false for every other address, one inside a page included.
+func (p *Pool) Posted(addr uint64) (pg Page, ok bool) {
+	off := addr - p.addr // wraps to something huge below
+	if off >= uint64(len(p.mem)) || uint(off)%uint(p.pageSize) != 0 {
+		return 0, false
+	}
+	pg = Page(uint(off) / uint(p.pageSize))
+	return pg, p.state[pg] == posted
+}
+
+// Unpost frees every posted page: the device has been stopped, and its owner
+// does not know which ones it had.
+func (p *Pool) Unpost() {
+	for pg := range p.state {
+		if p.state[pg] == posted {
+			p.posted--
+			p.stats.recycleCached++
+			p.toFree(Page(pg))
+		}
+	}
+}
+
 // Lend lends the bytes off to off+n of a held page and returns a view of them,
 // which the caller owns. The page is free again some time after the view and all
 // clones of it were released. Nobody may write to a lent page; writes through

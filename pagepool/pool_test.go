@@ -351,3 +351,26 @@ func TestMemories(t *testing.T) {
 	_, err = NewMmap(-1, 0)
 	require.Error(t, err)
 }
+
+func TestPostedFindsPostedPagesOnly(t *testing.T) {
+	const base = 0x4000_0000
+	p, err := New(NewHeap(4*2048, base), Config{PageSize: 2048, CopyBreak: LendAlways})
+	require.NoError(t, err)
+	a, _ := p.Alloc()
+	b, _ := p.Alloc()
+	p.Claim(b)
+	got, ok := p.Posted(p.Addr(a))
+	require.True(t, ok)
+	require.Equal(t, a, got)
+	for _, addr := range []uint64{0, base - 2048, base + 4*2048, p.Addr(a) + 1, p.Addr(a) + 64, p.Addr(a) + 1<<32, p.Addr(b), p.Addr(3), ^uint64(0)} {
+		_, ok := p.Posted(addr)
+		require.False(t, ok, "%#x", addr)
+	}
+	p.Unpost()
+	_, ok = p.Posted(p.Addr(a))
+	require.False(t, ok)
+	require.Equal(t, []int{3, 0, 1}, []int{p.Stats().Free, p.Stats().Posted, p.Stats().Held}, "free, posted and held pages")
+	p.Recycle(b)
+	require.NoError(t, p.Check())
+	require.NoError(t, p.Close(t.Context()))
+}

@@ -34,6 +34,11 @@ func (r *RX) accept(page pagepool.Page, c *Completion, f *Frame) bool {
 	size, ok := r.pieceSize(c, last)
 	r.pieces = append(r.pieces, Piece{Page: page, Off: uint32(r.cfg.Headroom), Len: size})
 	r.length += size
+	if skip := uint32(r.cfg.Skip); skip > 0 && c.Flags&First != 0 {
+		ok = ok && size > skip
+		p := &r.pieces[len(r.pieces)-1]
+		p.Off, p.Len = p.Off+skip, p.Len-skip
+	}
 	switch {
 	case c.Flags&ErrAny != 0:
 		r.drop(r.stats.reason(c.Flags))
@@ -66,8 +71,19 @@ func (r *RX) pieceSize(c *Completion, last bool) (size uint32, ok bool) {
 	return size, true
 }
 
+// unknown handles a descriptor whose buffer nobody knows: the frame that it
+// belongs to is dropped, and counted once.
+func (r *RX) unknown(c *Completion) {
+	if !r.skipping || c.Flags&First != 0 {
+		r.drop(&r.stats.UnknownBuffer)
+	}
+	last := c.Flags&Last != 0
+	r.open, r.skipping, r.length = !last, !last, 0
+}
+
 // finish completes the frame in assembly into f, unless its length is wrong.
 func (r *RX) finish(c *Completion, f *Frame) bool {
+	r.length -= uint32(r.cfg.Skip)
 	if r.length < uint32(c.Trim)+minFrame {
 		r.drop(&r.stats.BadLength)
 		r.open, r.skipping = false, false

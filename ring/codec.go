@@ -21,7 +21,8 @@ type RXCodec interface {
 
 	// Harvest reads the status of the slots from, from+1, … and fills out until
 	// it meets one that the device still owns. It reads each completed
-	// descriptor's status once, and never its buffer address.
+	// descriptor's status once, and its buffer address only with
+	// RXConfig.Pooled.
 	Harvest(from int, out []Completion) int
 
 	// Reset rewrites every descriptor as not owned by the device. The device is
@@ -58,6 +59,9 @@ type Completion struct {
 	Trim uint8
 	// Flags says what the descriptor means.
 	Flags Flags
+	// Addr names the buffer with RXConfig.Pooled: its Buffer.Addr, as the device
+	// says.
+	Addr uint64
 }
 
 // Flags describe a received descriptor or frame.
@@ -122,6 +126,9 @@ type TXFrame struct {
 	// bytes without FCS.
 	Addr uint64
 	Len  uint32
+	// Data is the frame itself, for codecs whose descriptors say where headers
+	// are. It is read only: it belongs to the device from here on.
+	Data []byte
 	// MSS asks for segmentation when not 0: payload bytes per segment. HeaderLen
 	// is then the length of all headers and L4HeaderLen that of TCP's.
 	MSS         uint16

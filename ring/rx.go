@@ -34,6 +34,15 @@ type RXConfig struct {
 	// TotalLength says that Completion.Len is the frame's length and comes with
 	// its last descriptor; the others are full.
 	TotalLength bool
+
+	// Skip is how many bytes the device puts before each frame, in its first
+	// buffer (the Marvell header). Completion.Len includes them.
+	Skip int
+
+	// Pooled says that the device keeps posted buffers in a pool of its own and
+	// takes any of them for any slot: Completion.Addr tells which one. The ring is
+	// the only one to post pages of Pool then.
+	Pooled bool
 }
 
 // RX is the engine of one receive ring. It owns the pages that are posted and
@@ -55,7 +64,7 @@ type RX struct {
 	head   int   // oldest posted slot
 	fill   int   // next slot to post
 	posted int
-	pages  []pagepool.Page // per slot; valid while posted
+	pages  []pagepool.Page // per slot; valid while posted, and unless Pooled
 
 	completions []Completion
 	buffers     []Buffer
@@ -118,11 +127,14 @@ type RXStats struct {
 	TooLong      uint64 `json:"too_long"`
 	MissingFirst uint64 `json:"missing_first"`
 	MissingLast  uint64 `json:"missing_last"`
+	// UnknownBuffer counts frames in a buffer that the device did not have, with
+	// RXConfig.Pooled. The one that it did take stays posted until Reset.
+	UnknownBuffer uint64 `json:"unknown_buffer"`
 }
 
 // Dropped is the number of frames dropped for any reason.
 func (s RXStats) Dropped() uint64 {
-	return s.Abandoned + s.CRC + s.Length + s.Overflow + s.Framing + s.Receive + s.BadLength + s.TooLong + s.MissingFirst + s.MissingLast
+	return s.Abandoned + s.CRC + s.Length + s.Overflow + s.Framing + s.Receive + s.BadLength + s.TooLong + s.MissingFirst + s.MissingLast + s.UnknownBuffer
 }
 
 // NewRX makes an engine with all slots empty.
@@ -134,6 +146,8 @@ func NewRX(cfg RXConfig) (*RX, error) {
 		return nil, fmt.Errorf("ring: %d receive slots with %d reserved: need at least 2, one of them usable", cfg.Slots, cfg.Reserve)
 	case cfg.Headroom < 0 || cfg.BufferSize < 1 || cfg.Headroom+cfg.BufferSize > cfg.Pool.PageSize():
 		return nil, fmt.Errorf("ring: headroom %d and buffer size %d do not fit a page of %d bytes", cfg.Headroom, cfg.BufferSize, cfg.Pool.PageSize())
+	case cfg.Skip < 0 || cfg.Skip >= cfg.BufferSize:
+		return nil, fmt.Errorf("ring: %d bytes before each frame do not fit a buffer of %d", cfg.Skip, cfg.BufferSize)
 	case cfg.MaxFrame < minFrame:
 		return nil, fmt.Errorf("ring: longest frame %d: need at least %d", cfg.MaxFrame, minFrame)
 	}
@@ -150,7 +164,7 @@ func NewRX(cfg RXConfig) (*RX, error) {
 }
 
 // maxWire is the longest frame with everything that may be trimmed from it.
-func (r *RX) maxWire() uint32 { return uint32(r.cfg.MaxFrame) + 255 }
+func (r *RX) maxWire() uint32 { return uint32(r.cfg.Skip+r.cfg.MaxFrame) + 255 }
 
 // framePieces bounds the pieces of one frame: those of the longest, and one more
 // that may be short. Without it a device could take every page for one frame by
@@ -202,8 +216,11 @@ func (r *RX) Harvest(frames []Frame) int {
 		want := min(len(frames)-n, r.posted, len(r.completions))
 		got := r.cfg.Codec.Harvest(r.head, r.completions[:want])
 		for i := range r.completions[:got] {
-			page := r.take()
-			if r.accept(page, &r.completions[i], &frames[n]) {
+			page, ok := r.take(&r.completions[i])
+			switch {
+			case !ok:
+				r.unknown(&r.completions[i])
+			case r.accept(page, &r.completions[i], &frames[n]):
 				n++
 			}
 		}
@@ -218,15 +235,21 @@ func (r *RX) Harvest(frames []Frame) int {
 	return n
 }
 
-// take empties the oldest posted slot.
-func (r *RX) take() pagepool.Page {
-	page := r.pages[r.head]
+// take empties the oldest posted slot and returns the page that the device has
+// filled for it. ok is false when the device names one that it was not given.
+func (r *RX) take(c *Completion) (page pagepool.Page, ok bool) {
+	page = r.pages[r.head]
 	if r.head++; r.head == r.cfg.Slots {
 		r.head = 0
 	}
 	r.posted--
+	if r.cfg.Pooled {
+		if page, ok = r.cfg.Pool.Posted(c.Addr - uint64(r.cfg.Headroom)); !ok {
+			return 0, false
+		}
+	}
 	r.cfg.Pool.Claim(page)
-	return page
+	return page, true
 }
 
 // Refill posts free pages into the empty slots and rings the doorbell once. It
@@ -307,8 +330,13 @@ func (r *RX) Kick() {
 // Reset takes every page back from a device that has been stopped and empties
 // the ring. The frame in assembly is dropped.
 func (r *RX) Reset() {
+	if r.cfg.Pooled {
+		r.cfg.Pool.Unpost()
+		r.posted = 0
+	}
 	for r.posted > 0 {
-		r.cfg.Pool.Recycle(r.take())
+		page, _ := r.take(nil)
+		r.cfg.Pool.Recycle(page)
 	}
 	if r.open && !r.skipping {
 		r.drop(&r.stats.MissingLast)

@@ -198,7 +198,7 @@ func (t *TX) fits(slots, size int) bool {
 func align(n int) int { return (n + arenaAlign - 1) &^ (arenaAlign - 1) }
 
 // Commit queues the frame whose bytes Reserve gave out. f says what the device
-// is to do with it; Addr, Len, Interrupt and Slots are set here.
+// is to do with it; Addr, Len, Data, Interrupt and Slots are set here.
 func (t *TX) Commit(f TXFrame) {
 	n, off := t.reserved, t.reservedAt
 	if n == 0 {
@@ -215,6 +215,7 @@ func (t *TX) Commit(f TXFrame) {
 	t.arenaUsed += size
 	t.arenaHead = off + size
 	f.Addr, f.Len, f.Slots = t.arenaAddr+uint64(off), uint32(n), 0
+	f.Data = t.arena[off : off+n : off+n]
 	f.Interrupt = t.mark(slots, size)
 	t.batch = append(t.batch, f)
 	t.batchEnd = append(t.batchEnd, t.arenaHead)

@@ -281,6 +281,7 @@ func TestTXPassesOnWhatTheDeviceIsToDo(t *testing.T) {
 	r.tx.Flush()
 	require.Equal(t, 3, r.tx.InUse(), "a piece and two for the context")
 	want.Addr, want.Len, want.Slots, want.Interrupt = txBase, 100, 0, r.dev.slots[2].frame.Interrupt
+	want.Data = r.dev.arena[:100]
 	require.Equal(t, want.Addr, r.dev.slots[2].frame.Addr)
 	got := r.dev.slots[2].frame
 	got.Slots = 0

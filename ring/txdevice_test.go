@@ -62,7 +62,8 @@ func (d *txDevice) Fill(at int, frames []ring.TXFrame) {
 	for i := range frames {
 		f := &frames[i]
 		off := f.Addr - txBase
-		if off%64 != 0 || f.Len == 0 || off+uint64(f.Len) > uint64(len(d.arena)) || f.Slots != 0 {
+		if off%64 != 0 || f.Len == 0 || off+uint64(f.Len) > uint64(len(d.arena)) || f.Slots != 0 ||
+			len(f.Data) != int(f.Len) || &f.Data[0] != &d.arena[off] {
 			d.t.Fatalf("frame %+v", *f)
 		}
 		f.Slots = (int(f.Len) + d.piece - 1) / d.piece
