@@ -91,7 +91,7 @@ func (c Config) withDefaults(info Info, busName string) (Config, error) {
 	set(&c.Queues, 1)
 	set(&c.RXRing, min(defaultRing, l.MaxSlots))
 	set(&c.TXRing, min(defaultRing, l.MaxSlots))
-	set(&c.PageSize, max(minPage, roundUp(c.MTU+headerRoom+fcs, max(l.BufferAlign, 64))))
+	set(&c.PageSize, max(minPage, roundUp(l.Skip+c.MTU+headerRoom+fcs, max(l.BufferAlign, 64))))
 	set(&c.Pages, 2*c.RXRing)
 	set(&c.MaxLent, max(1, c.Pages-(c.RXRing-l.Reserve)))
 	set(&c.Arena, max(minArena, c.TXRing*arenaPerSlot, 4*roundUp(c.MTU+headerRoom, 64)))
@@ -100,6 +100,9 @@ func (c Config) withDefaults(info Info, busName string) (Config, error) {
 	}
 	if c.TXTimeout == 0 {
 		c.TXTimeout = 5 * time.Second
+	}
+	if m := info.ChecksumMTU; m > 0 && c.MTU > m {
+		c.NoTXChecksum = true
 	}
 	if c.Coalesce == nil {
 		d := ring.DefaultCoalesce()
@@ -144,6 +147,9 @@ func (c *Config) check(info Info) error {
 	}
 	if c.CloseTimeout < 0 || c.TXTimeout < 0 {
 		return refuse("close timeout %v, transmit timeout %v: cannot be negative", c.CloseTimeout, c.TXTimeout)
+	}
+	if need := l.Skip + c.MTU + headerRoom + fcs; l.OneBuffer && c.PageSize < need {
+		return refuse("page size %d: with an MTU of %d %s needs %d: a frame takes one page", c.PageSize, c.MTU, info.Core, need)
 	}
 	if c.PageSize%64 != 0 {
 		return refuse("page size %d: must be a multiple of 64", c.PageSize)

@@ -91,6 +91,15 @@ type Core interface {
 	MDIO() MDIO
 }
 
+// FrameCoalescer is implemented by cores that count waiting frames themselves
+// and interrupt at a number, instead of at slots that ask for it.
+type FrameCoalescer interface {
+	// SetRXFrames has queue q interrupt when n frames (descriptors) wait, 1 or
+	// more, or by the watchdog alone when n is 0. It may be called while traffic
+	// flows.
+	SetRXFrames(q, n int) error
+}
+
 // Setup is what Configure programs.
 type Setup struct {
 	RXQueues, TXQueues int
@@ -117,6 +126,9 @@ type Info struct {
 	// PerfectFilters is the number of unicast or multicast addresses matched
 	// exactly beside the own one, HashBins the size of the hash table.
 	PerfectFilters, HashBins int
+	// ChecksumMTU is the largest MTU with which the transmit engine works, 0 when
+	// it works with every one. Devices with a larger one leave it off.
+	ChecksumMTU int
 	// AddressBits is the width of a DMA address.
 	AddressBits int
 	// MaxMTU is the largest MTU the core can carry, in bytes without the
@@ -158,6 +170,14 @@ type RingLimits struct {
 	// TotalLength says that a frame's last descriptor holds the length of the
 	// whole frame.
 	TotalLength bool
+	// Skip is how many bytes the device puts before each received frame.
+	Skip int
+	// Pooled says that the device keeps receive buffers in a pool of its own (see
+	// ring.RXConfig).
+	Pooled bool
+	// OneBuffer says that a received frame never goes on in a second buffer: a
+	// page must hold the longest.
+	OneBuffer bool
 }
 
 // RXBytes is the descriptor memory that a receive ring of slots needs.

@@ -192,6 +192,7 @@ func (d *Device) openQueue(q *Queue) error {
 	q.RX, err = ring.NewRX(ring.RXConfig{
 		Codec: rx, Pool: q.Pool, Slots: c.RXRing, Reserve: l.Reserve,
 		BufferSize: d.bufferSize(), MaxFrame: c.MTU + headerRoom, TotalLength: l.TotalLength,
+		Skip: l.Skip, Pooled: l.Pooled,
 	})
 	if err != nil {
 		return err
@@ -254,6 +255,19 @@ func (d *Device) RXChecksum() bool { return d.info.RXChecksum && !d.cfg.NoRXChec
 // TXChecksum reports whether the core inserts checksums.
 func (d *Device) TXChecksum() bool { return d.info.TXChecksum && !d.cfg.NoTXChecksum }
 
+// largestMTU is what SetMTU takes: what fits the arena, and the engines and pages
+// that the device was opened with.
+func (d *Device) largestMTU() int {
+	n := min(d.info.MaxMTU, d.queues[0].tx.ring.MaxFrame()-headerRoom)
+	if m := d.info.ChecksumMTU; m > 0 && d.TXChecksum() {
+		n = min(n, m)
+	}
+	if d.info.Ring.OneBuffer {
+		n = min(n, d.bufferSize()-headerRoom-fcs-d.info.Ring.Skip)
+	}
+	return n
+}
+
 // MDIO is the bus to the PHYs, nil when the core has none.
 func (d *Device) MDIO() MDIO { return d.core.MDIO() }
 
@@ -303,7 +317,7 @@ func (d *Device) SetMTU(mtu int) error {
 	if d.state == closed {
 		return fmt.Errorf("mac: %s: set MTU: %w", d.cfg.Name, ErrClosed)
 	}
-	if max := min(d.info.MaxMTU, d.queues[0].tx.ring.MaxFrame()-headerRoom); mtu < minMTU || mtu > max {
+	if max := d.largestMTU(); mtu < minMTU || mtu > max {
 		return fmt.Errorf("mac: %s: MTU %d: takes %d to %d: %w", d.cfg.Name, mtu, minMTU, max, ErrConfig)
 	}
 	if err := d.core.SetMTU(mtu); err != nil {

@@ -123,6 +123,50 @@ func TestCoreThatInterruptsForEveryFrame(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
+func TestCoreThatCountsFrames(t *testing.T) {
+	core := &countingCore{fakeCore: newFakeCore(), frames: map[int]int{}}
+	cfg := small()
+	cfg.Queues = 2
+	d, err := NewDevice(t.Context(), &fakeBus{core: core.fakeCore}, core, cfg)
+	require.NoError(t, err)
+	require.Equal(t, map[int]int{0: 0, 1: 0}, core.frames, "the watchdog alone")
+	require.NoError(t, d.SetCoalesce(ring.Coalesce{RXFrames: 7, RXUsecs: 100}))
+	require.Equal(t, map[int]int{0: 7, 1: 7}, core.frames)
+	require.NoError(t, d.SetCoalesce(ring.Coalesce{}))
+	require.Equal(t, map[int]int{0: 1, 1: 1}, core.frames, "neither: every frame")
+	core.err = errTest
+	require.ErrorIs(t, d.SetCoalesce(ring.Coalesce{RXFrames: 3}), errTest)
+	require.Equal(t, 0, d.Coalesce().RXFrames, "nothing has changed")
+	require.NoError(t, d.Close())
+}
+
+func TestLimitsOfChecksumEngineAndPages(t *testing.T) {
+	cfg := small()
+	cfg.MTU, cfg.PageSize = 1500, 4096
+	limits := func(c *fakeCore, _ *fakeBus) {
+		c.info.ChecksumMTU, c.info.Ring.OneBuffer, c.info.Ring.Skip = 1578, true, 2
+	}
+	r := newRig(t, cfg, limits)
+	require.True(t, r.TXChecksum())
+	require.NoError(t, r.SetMTU(1578))
+	require.ErrorIs(t, r.SetMTU(1579), ErrConfig, "the engine was on when it was opened")
+	require.NoError(t, r.Close())
+
+	cfg.MTU = 1579
+	r = newRig(t, cfg, limits)
+	require.False(t, r.TXChecksum() || r.core.setup.TXChecksum, "left off")
+	require.NoError(t, r.SetMTU(4096-28))
+	require.ErrorIs(t, r.SetMTU(4096-27), ErrConfig, "a frame takes one page")
+	require.NoError(t, r.Close())
+
+	cfg.MTU = 4096 - 27
+	core := newFakeCore()
+	limits(core, nil)
+	_, err := NewDevice(t.Context(), &fakeBus{core: core}, core, cfg)
+	require.ErrorIs(t, err, ErrConfig)
+	require.ErrorContains(t, err, "a frame takes one page")
+}
+
 func TestRingMemory(t *testing.T) {
 	l := RingLimits{DescriptorSize: 16}
 	require.Equal(t, []int{160, 160, 16}, []int{l.RXBytes(10), l.TXBytes(10), l.TXSize()})

@@ -114,6 +114,20 @@ func (c *fakeCore) Configure(s Setup) error {
 	return c.call("Configure")
 }
 
+// countingCore counts frames itself.
+type countingCore struct {
+	*fakeCore
+	frames map[int]int
+	err    error
+}
+
+func (c *countingCore) SetRXFrames(q, n int) error {
+	if c.err == nil {
+		c.frames[q] = n
+	}
+	return c.err
+}
+
 func (c *fakeCore) NewRX(q int, _ pagepool.Memory, slots, _ int) (ring.RXCodec, error) {
 	r := &fakeRX{core: c, slots: slots}
 	c.rx = append(c.rx, r)

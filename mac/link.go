@@ -158,6 +158,9 @@ func (d *Device) applyCoalesce(c ring.Coalesce) error {
 	if every == 0 && c.RXUsecs == 0 {
 		every = 1 // or nothing would ever interrupt
 	}
+	if err := d.programFrames(every); err != nil {
+		return err
+	}
 	for _, q := range d.queues {
 		q.every.Store(int32(every))
 		q.tx.Lock()
@@ -182,4 +185,18 @@ func (d *Device) programWatchdogs(usecs int) (actual int, err error) {
 		}
 	}
 	return actual, nil
+}
+
+// programFrames tells a core that counts frames at how many to interrupt.
+func (d *Device) programFrames(every int) error {
+	core, ok := d.core.(FrameCoalescer)
+	if !ok {
+		return nil
+	}
+	for _, q := range d.queues {
+		if err := core.SetRXFrames(q.index, every); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -182,6 +182,9 @@ func (d *Device) reset() error {
 	if err == nil {
 		_, err = d.programWatchdogs(d.watchdog)
 	}
+	if err == nil {
+		err = d.programFrames(int(d.queues[0].every.Load()))
+	}
 	d.link.stale = true
 	d.mu.Unlock()
 	if err != nil {
