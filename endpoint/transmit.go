@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"gvisor.dev/gvisor/pkg/tcpip"
+	"gvisor.dev/gvisor/pkg/tcpip/header"
 	"gvisor.dev/gvisor/pkg/tcpip/stack"
 
 	"github.com/barewire/barewire/mac"
@@ -136,9 +137,10 @@ func (e *Endpoint) checksum(b []byte, l *layout) ring.Checksum {
 	case l.options:
 		fillChecksum(b, l)
 		return ring.ChecksumNone
-	default:
-		return ring.ChecksumFull
+	case l.transport == header.UDPProtocolNumber:
+		header.UDP(b[l.transportAt:]).SetChecksum(0xffff) // not 0: see ring.ChecksumFull
 	}
+	return ring.ChecksumFull
 }
 
 // reserveTries bounds how often a packet waits for space that other senders then

@@ -150,6 +150,7 @@ const (
 	ChecksumNone Checksum = iota
 	// ChecksumFull has the device compute the IPv4 header checksum and the whole
 	// TCP, UDP or ICMP checksum, pseudo-header included. What the fields hold is
-	// ignored.
+	// ignored; that of UDP is not 0, which some engines take for a datagram that
+	// has none.
 	ChecksumFull
 )
