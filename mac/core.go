@@ -165,6 +165,9 @@ type RingLimits struct {
 	BufferAlign, MaxBuffer int
 	// MaxPiece is the largest transmit buffer of one descriptor.
 	MaxPiece int
+	// MinFrame is the shortest frame that the core sends, in bytes without FCS; 0
+	// where it fills up shorter ones by itself.
+	MinFrame int
 	// ContextSlots is how many more slots a frame may take than it has pieces.
 	ContextSlots int
 	// TotalLength says that a frame's last descriptor holds the length of the

@@ -199,7 +199,7 @@ func (d *Device) openQueue(q *Queue) error {
 	}
 	q.tx.ring, err = ring.NewTX(ring.TXConfig{
 		Codec: tx, Arena: arena, Slots: c.TXRing, Reserve: l.Reserve,
-		MaxPiece: l.MaxPiece, ContextSlots: l.ContextSlots, MarkFrames: c.Coalesce.TXFrames,
+		MaxPiece: l.MaxPiece, MinFrame: l.MinFrame, ContextSlots: l.ContextSlots, MarkFrames: c.Coalesce.TXFrames,
 	})
 	q.tx.down = true
 	q.maxFrame.Store(int32(c.MTU + headerRoom))

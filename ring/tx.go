@@ -29,6 +29,10 @@ type TXConfig struct {
 	// take several. ContextSlots is how many more slots a frame may take.
 	MaxPiece, ContextSlots int
 
+	// MinFrame is the shortest frame that the device sends, in bytes without FCS:
+	// shorter ones are filled up with zeros. 0 where the device does that.
+	MinFrame int
+
 	// MarkFrames is how many frames lie between two marks. A mark is a frame with
 	// an interrupt request; the ring is reaped from mark to mark.
 	MarkFrames int
@@ -170,7 +174,8 @@ func (t *TX) Reserve(n int) []byte {
 	if n < 1 || n > t.MaxFrame() {
 		return nil
 	}
-	slots, size := t.Slots(n), align(n)
+	length := max(n, t.cfg.MinFrame)
+	slots, size := t.Slots(length), align(length)
 	if !t.fits(slots, size) && (t.Reap() == 0 || !t.fits(slots, size)) {
 		t.stats.Full++
 		return nil
@@ -179,7 +184,8 @@ func (t *TX) Reserve(n int) []byte {
 	if len(t.arena)-at < size {
 		at = 0
 	}
-	t.reserved, t.reservedAt = n, at
+	t.reserved, t.reservedAt = length, at
+	clear(t.arena[at+n : at+length])
 	return t.arena[at : at+n : at+n]
 }
 

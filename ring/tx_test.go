@@ -31,6 +31,24 @@ func TestTXSendsFramesOfEveryLength(t *testing.T) {
 	require.EqualValues(t, 4096*4097/2, s.Bytes)
 }
 
+func TestTXFillsShortFramesUp(t *testing.T) {
+	r := newTXRig(t, txOptions{slots: 4, arena: 4096, min: 60})
+	for i := range 3 { // what the arena held before does not show
+		for n := 1; n <= 70; n++ {
+			b := r.reserve(n)
+			for k := range b {
+				b[k] = 0xAA
+			}
+			r.tx.Commit(ring.TXFrame{})
+			r.drain()
+			want := make([]byte, max(n, 60))
+			copy(want, b)
+			require.Equal(t, want, r.dev.sent[i*70+n-1])
+		}
+	}
+	require.EqualValues(t, 3*(60*60+(61+70)*5), r.tx.Stats().Bytes)
+}
+
 func TestTXRefusesLengthsItCanNeverTake(t *testing.T) {
 	r := newTXRig(t, txOptions{slots: 4, arena: 1000}) // 960 bytes of it are whole lines
 	require.Equal(t, 960, r.tx.MaxFrame())

@@ -169,7 +169,7 @@ type txRig struct {
 }
 
 type txOptions struct {
-	slots, reserve, arena, context, marks, piece int
+	slots, reserve, arena, context, marks, piece, min int
 	counter                                      func(int) int
 }
 
@@ -188,7 +188,7 @@ func newTXRig(t testing.TB, o txOptions) *txRig {
 	}
 	tx, err := ring.NewTX(ring.TXConfig{
 		Codec: dev, Arena: mem, Slots: o.slots, Reserve: o.reserve,
-		MaxPiece: o.piece, ContextSlots: o.context, MarkFrames: o.marks,
+		MaxPiece: o.piece, MinFrame: o.min, ContextSlots: o.context, MarkFrames: o.marks,
 	})
 	require.NoError(t, err)
 	return &txRig{t: t, dev: dev, tx: tx}
