@@ -74,6 +74,10 @@ type Core struct {
 	// behind the driver's back, and returns how many: the more, the better.
 	AddCounts func(Model) uint64
 
+	// InsertsAlways says that the transmit checksum engine is on for all frames or
+	// for none: it also mends a wrong checksum that nobody asked it about.
+	InsertsAlways bool
+
 	// Missing lists the sub-tests that this core cannot support, with the reason.
 	Missing map[string]string
 

@@ -98,6 +98,12 @@ func checksumSent(b *bench) {
 		b.forget()
 		b.queueTX(ring.TXFrame{Checksum: ring.ChecksumFull}, out)
 		b.wantSent([][]byte{want})
+		if b.core.InsertsAlways {
+			b.forget()
+			b.queueTX(ring.TXFrame{}, out)
+			b.wantSent([][]byte{want})
+			continue
+		}
 		b.send(out)
 	}
 }
