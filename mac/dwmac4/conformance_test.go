@@ -6,6 +6,7 @@ import (
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/dwmac4"
+	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/mactest"
 	"github.com/barewire/barewire/mac/sim"
@@ -76,7 +77,7 @@ func TestConformance(t *testing.T) {
 		},
 		AddCounts: func(m mactest.Model) uint64 {
 			// The counters have just been read, which clears them.
-			m.Write32(gmac4.MMCControl, gmac4.MMCResetOnRead|gmac4.MMCPreset|gmac4.MMCPresetFull)
+			m.Write32(gmac4.MMC+dwregs.MMCControl, dwregs.MMCResetOnRead|dwregs.MMCPreset|dwregs.MMCPresetFull)
 			return 0xFFFFFFF0
 		},
 	}

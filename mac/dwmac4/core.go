@@ -1,11 +1,11 @@
 package dwmac4
 
 import (
-	"context"
 	"fmt"
-	"time"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/dwmac"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 )
 
@@ -22,7 +22,7 @@ type Core struct {
 		phy           uint32 // active PHY interface
 		mii, gmii, hd bool   // 10/100, 1000, half duplex
 	}
-	mdio *mdioBus
+	mdio *dwmac.MDIO
 
 	setup   mac.Setup
 	config  uint32 // MAC_Configuration without TE and RE
@@ -33,11 +33,11 @@ type Core struct {
 	rx      [gmac4.MaxChannels]*rxRing
 	tx      [gmac4.MaxChannels]*txRing
 
-	filter   filterState
+	filter   dwmac.Filter
 	counters counters
-	watchdog watchdogState
+	maxShift uint // of the watchdog, see probeWatchdog
 
-	irq     [gmac4.MaxChannels]channelIRQ
+	irq     [gmac4.MaxChannels]dwmac.Channel
 	unknown uint32 // causes already reported; interrupt goroutine only
 }
 
@@ -64,9 +64,15 @@ func New(bus mac.Bus) (*Core, error) {
 	c.info = mac.Info{
 		Core:    "dwmac4",
 		Version: gmac4.VersionName(version),
-		Address: c.readAddress(),
 	}
 	c.readFeatures()
+	c.filter = c.newFilter()
+	c.info.Address = c.filter.Address()
+	c.counters.mmc = dwmac.NewCounters(regs, gmac4.MMC, dwmac.MMC())
+	for ch := range c.irq {
+		base := gmac4.ChanBase(ch)
+		c.irq[ch].Init(regs, ch, base+gmac4.ChanStatus, base+gmac4.ChanIntEnable, causes)
+	}
 	return c, nil
 }
 
@@ -75,28 +81,28 @@ func (c *Core) readFeatures() {
 	f0 := c.regs.Read32(gmac4.MACFeature0)
 	f1 := c.regs.Read32(gmac4.MACFeature1)
 	f2 := c.regs.Read32(gmac4.MACFeature2)
-	count := func(mask uint32) int { return int(gmac4.Get(mask, f2)) + 1 }
+	count := func(mask uint32) int { return int(field.Get(mask, f2)) + 1 }
 	rxChannels, txChannels := count(gmac4.Feat2RxCh), count(gmac4.Feat2TxCh)
 
 	l := &c.limits
 	l.channels = min(max(rxChannels, txChannels), gmac4.MaxChannels)
-	l.phy = gmac4.Get(gmac4.Feat0ActPHY, f0)
+	l.phy = field.Get(gmac4.Feat0ActPHY, f0)
 	l.mii, l.gmii, l.hd = f0&gmac4.Feat0MII != 0, f0&gmac4.Feat0GMII != 0, f0&gmac4.Feat0HD != 0
 
 	i := &c.info
-	i.RXFIFO = fifoSize(gmac4.Get(gmac4.Feat1RxFIFO, f1))
-	i.TXFIFO = fifoSize(gmac4.Get(gmac4.Feat1TxFIFO, f1))
+	i.RXFIFO = fifoSize(field.Get(gmac4.Feat1RxFIFO, f1))
+	i.TXFIFO = fifoSize(field.Get(gmac4.Feat1TxFIFO, f1))
 	i.RXQueues = usableQueues(min(count(gmac4.Feat2RxQ), rxChannels), i.RXFIFO)
 	i.TXQueues = usableQueues(min(count(gmac4.Feat2TxQ), txChannels), i.TXFIFO)
 	i.RXChecksum = f0&gmac4.Feat0RxCOE != 0
 	i.TXChecksum = f0&gmac4.Feat0TxCOE != 0
 	i.TSO = f1&gmac4.Feat1TSO != 0
 	i.PerfectFilters = perfectFilters(f0)
-	if n := gmac4.Get(gmac4.Feat1Hash, f1); n > 0 {
+	if n := field.Get(gmac4.Feat1Hash, f1); n > 0 {
 		i.HashBins = 32 << n
 	}
 	i.AddressBits = 32
-	if n := gmac4.Get(gmac4.Feat1Addr64, f1); n == 1 || n == 2 {
+	if n := field.Get(gmac4.Feat1Addr64, f1); n == 1 || n == 2 {
 		i.AddressBits = 32 + 8*int(n)
 	}
 	i.MaxMTU = maxMTU(i.TXFIFO)
@@ -118,7 +124,7 @@ func (c *Core) readFeatures() {
 
 // perfectFilters is the number of exact address slots beside the own one.
 func perfectFilters(f0 uint32) int {
-	n := int(gmac4.Get(gmac4.Feat0Addr, f0))
+	n := int(field.Get(gmac4.Feat0Addr, f0))
 	if f0&gmac4.Feat0Addr32 != 0 {
 		n += 32
 	}
@@ -137,40 +143,4 @@ func (c *Core) MDIO() mac.MDIO {
 		return nil
 	}
 	return c.mdio
-}
-
-func (c *Core) readAddress() mac.HardwareAddr {
-	hi, lo := c.regs.Read32(gmac4.AddrHigh(0)), c.regs.Read32(gmac4.AddrLow(0))
-	return mac.HardwareAddr{byte(lo), byte(lo >> 8), byte(lo >> 16), byte(lo >> 24), byte(hi), byte(hi >> 8)}
-}
-
-// writeAddress fills address slot n; High first, the core takes both with Low.
-func (c *Core) writeAddress(n int, a mac.HardwareAddr) {
-	hi, lo := addressWords(a)
-	c.regs.Write32(gmac4.AddrHigh(n), hi|gmac4.AddrHighAE)
-	c.regs.Write32(gmac4.AddrLow(n), lo)
-}
-
-func addressWords(a mac.HardwareAddr) (hi, lo uint32) {
-	return uint32(a[5])<<8 | uint32(a[4]),
-		uint32(a[3])<<24 | uint32(a[2])<<16 | uint32(a[1])<<8 | uint32(a[0])
-}
-
-// wait reads register off until done likes it, for limit or until ctx ends. It
-// always reads once more after the time is up, so that a wait that was not
-// scheduled for long does not fail for that.
-func wait(ctx context.Context, regs mac.Registers, off uint32, limit time.Duration, done func(uint32) bool) bool {
-	deadline := time.Now().Add(limit)
-	for tries := 0; ; tries++ {
-		late := time.Now().After(deadline) || ctx.Err() != nil
-		if done(regs.Read32(off)) {
-			return true
-		}
-		if late {
-			return false
-		}
-		if tries > 50 {
-			time.Sleep(50 * time.Microsecond)
-		}
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/dwregs"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 )
 
@@ -49,8 +51,8 @@ func TestInfo(t *testing.T) {
 	// Everything at its largest.
 	regs = newRegs(0x1053)
 	regs.regs[gmac4.MACFeature0] = 0xFFFFFFFF
-	regs.regs[gmac4.MACFeature1] = gmac4.Put(gmac4.Feat1RxFIFO, 11) | gmac4.Put(gmac4.Feat1TxFIFO, 10) | 2<<14 | gmac4.Feat1Hash
-	regs.regs[gmac4.MACFeature2] = gmac4.Put(gmac4.Feat2RxQ, 7) | gmac4.Put(gmac4.Feat2TxQ, 3) | gmac4.Put(gmac4.Feat2RxCh, 3) | gmac4.Put(gmac4.Feat2TxCh, 7)
+	regs.regs[gmac4.MACFeature1] = field.Put(gmac4.Feat1RxFIFO, 11) | field.Put(gmac4.Feat1TxFIFO, 10) | 2<<14 | gmac4.Feat1Hash
+	regs.regs[gmac4.MACFeature2] = field.Put(gmac4.Feat2RxQ, 7) | field.Put(gmac4.Feat2TxQ, 3) | field.Put(gmac4.Feat2RxCh, 3) | field.Put(gmac4.Feat2TxCh, 7)
 	i = newCore(t, regs).Info()
 	require.Equal(t, []int{4, 4, 127, 256, 48}, []int{i.RXQueues, i.TXQueues, i.PerfectFilters, i.HashBins, i.AddressBits})
 }
@@ -75,10 +77,10 @@ func TestConfigure(t *testing.T) {
 		gmac4.MACVLANTag:                         0, // B051: never stripped
 		gmac4.MACVLANIncl:                        0,
 		gmac4.MACIntEnable:                       0,
-		gmac4.MMCRxIntMask:                       0xFFFFFFFF,
-		gmac4.MMCTxIntMask:                       0xFFFFFFFF,
-		gmac4.MMCIPCIntMask:                      0xFFFFFFFF,
-		gmac4.MMCControl:                         5, // reset, reset on read
+		gmac4.MMC + dwregs.MMCRxIntMask:          0xFFFFFFFF,
+		gmac4.MMC + dwregs.MMCTxIntMask:          0xFFFFFFFF,
+		gmac4.MMC + dwregs.MMCIPCIntMask:         0xFFFFFFFF,
+		gmac4.MMC + dwregs.MMCControl:            5, // reset, reset on read
 		gmac4.AddrHigh(0):                        0x80000100,
 		gmac4.AddrLow(0):                         0x00000002,
 		gmac4.ChanBase(0) + gmac4.ChanRxWatchdog: 0,
@@ -190,7 +192,7 @@ func TestSetMTU(t *testing.T) {
 	s.MTU = 3003
 	require.NoError(t, c.Configure(s), "a shorter burst makes room")
 	v, _ = regs.last(gmac4.ChanBase(0) + gmac4.ChanTxControl)
-	require.Equal(t, uint32(4), gmac4.Get(gmac4.TxControlPBL, v))
+	require.Equal(t, uint32(4), field.Get(gmac4.TxControlPBL, v))
 }
 
 func TestResetBounds(t *testing.T) {

@@ -1,6 +1,7 @@
 package dwmac4
 
 import (
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/ring"
 )
@@ -50,7 +51,7 @@ func decodeRX(w3 uint32) ring.Completion {
 	switch {
 	case w3&rxErrors != 0:
 		c.Flags |= rxErrorFlags(w3)
-	case w3&gmac4.RDES3RS1V != 0 && gmac4.Get(gmac4.RDES3LT, w3) != gmac4.LTDoubleVLAN:
+	case w3&gmac4.RDES3RS1V != 0 && field.Get(gmac4.RDES3LT, w3) != gmac4.LTDoubleVLAN:
 		// The engine looks behind one VLAN tag, not two.
 		c.Flags |= needVerdict
 	}
@@ -82,7 +83,7 @@ func rxErrorFlags(w3 uint32) ring.Flags {
 // extension header or a bypass leaves the question open.
 func decodeVerdict(w1 uint32) ring.Flags {
 	const ip = gmac4.RDES1IPV4 | gmac4.RDES1IPV6
-	pt := gmac4.Get(gmac4.RDES1PT, w1)
+	pt := field.Get(gmac4.RDES1PT, w1)
 	switch {
 	case w1&gmac4.RDES1IPHE != 0:
 		return ring.ChecksumBad
@@ -102,7 +103,7 @@ func txPiece(addr uint64, n uint32, last, interrupt bool) descriptor {
 	d := descriptor{
 		w0: uint32(addr),
 		w1: uint32(addr >> 32),
-		w2: gmac4.Put(gmac4.TDES2B1L, n),
+		w2: field.Put(gmac4.TDES2B1L, n),
 		w3: gmac4.TDES3OWN,
 	}
 	if last {
@@ -118,9 +119,9 @@ func txPiece(addr uint64, n uint32, last, interrupt bool) descriptor {
 // first n bytes.
 func txFirst(f *ring.TXFrame, n uint32) descriptor {
 	d := txPiece(f.Addr, n, n == f.Len, f.Interrupt)
-	d.w3 |= gmac4.TDES3FD | gmac4.Put(gmac4.TDES3FL, f.Len)
+	d.w3 |= gmac4.TDES3FD | field.Put(gmac4.TDES3FL, f.Len)
 	if f.Checksum == ring.ChecksumFull {
-		d.w3 |= gmac4.Put(gmac4.TDES3CIC, gmac4.CICFull)
+		d.w3 |= field.Put(gmac4.TDES3CIC, gmac4.CICFull)
 	}
 	return d
 }
@@ -130,17 +131,17 @@ func txFirst(f *ring.TXFrame, n uint32) descriptor {
 // is not segmented.
 func txHeader(f *ring.TXFrame) descriptor {
 	d := txPiece(f.Addr, 0, false, false)
-	d.w2 |= gmac4.Put(gmac4.TDES2HL, uint32(f.HeaderLen))
+	d.w2 |= field.Put(gmac4.TDES2HL, uint32(f.HeaderLen))
 	d.w3 |= gmac4.TDES3FD | gmac4.TDES3TSE |
-		gmac4.Put(gmac4.TDES3THL, uint32(f.L4HeaderLen)/4) |
-		gmac4.Put(gmac4.TDES3TPL, f.Len-uint32(f.HeaderLen))
+		field.Put(gmac4.TDES3THL, uint32(f.L4HeaderLen)/4) |
+		field.Put(gmac4.TDES3TPL, f.Len-uint32(f.HeaderLen))
 	return d
 }
 
 // txContext is the context descriptor that sets the MSS of the frames after it.
 func txContext(mss uint16) descriptor {
 	return descriptor{
-		w2: gmac4.Put(gmac4.TDES2CtxMSS, uint32(mss)),
+		w2: field.Put(gmac4.TDES2CtxMSS, uint32(mss)),
 		w3: gmac4.TDES3OWN | gmac4.TDES3CTXT | gmac4.TDES3CtxTCMSSV,
 	}
 }

@@ -16,6 +16,6 @@
 // mac.Device serialises most calls. The interrupt path runs beside them and
 // touches the interrupt registers only: the status registers are write 1 to
 // clear and never read, changed and written back; DMA_CHi_Interrupt_Enable has
-// a copy per channel behind a lock (see channelIRQ). Tail pointers belong to the
+// a copy per channel behind a lock (dwmac.Channel). Tail pointers belong to the
 // owner of the ring. MDIO has a lock of its own.
 package dwmac4

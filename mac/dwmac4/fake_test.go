@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/pagepool"
 	"github.com/barewire/barewire/ring"
@@ -32,7 +33,7 @@ func newRegs(version uint32) *fakeRegs {
 	f := &fakeRegs{regs: map[uint32]uint32{}, reads: map[uint32]int{}, readonly: map[uint32]uint32{}}
 	f.regs[gmac4.MACVersion] = version
 	f.regs[gmac4.MACFeature0] = gmac4.Feat0MII | gmac4.Feat0GMII | gmac4.Feat0HD | gmac4.Feat0SMA | gmac4.Feat0MMC |
-		gmac4.Feat0TxCOE | gmac4.Feat0RxCOE | gmac4.Put(gmac4.Feat0Addr, 3) | gmac4.Put(gmac4.Feat0ActPHY, gmac4.ActPHYRGMII)
+		gmac4.Feat0TxCOE | gmac4.Feat0RxCOE | field.Put(gmac4.Feat0Addr, 3) | field.Put(gmac4.Feat0ActPHY, gmac4.ActPHYRGMII)
 	f.regs[gmac4.MACFeature1] = 7 | 7<<6 | 1<<14 | gmac4.Feat1TSO | 1<<24 // 16 KiB both ways, 40 bits, 64 bins
 	f.regs[gmac4.AddrHigh(0)] = 0x80000605
 	f.regs[gmac4.AddrLow(0)] = 0x04030200

@@ -1,6 +1,10 @@
 package dwmac4
 
-import "github.com/barewire/barewire/mac/internal/gmac4"
+import (
+	"github.com/barewire/barewire/mac/internal/gmac4"
+
+	"github.com/barewire/barewire/mac/internal/field"
+)
 
 const (
 	// headerRoom is what a frame has beside its MTU before the FCS: Ethernet
@@ -21,9 +25,9 @@ const (
 	fifoBlock = 256 // unit of TQS and RQS
 )
 
-// fifoSize decodes a FIFO size of MAC_HW_Feature1 into bytes, 0 when unknown.
-func fifoSize(field uint32) int {
-	if size := 128 << field; size >= minFIFO {
+// fifoSize decodes the FIFO size of MAC_HW_Feature1 into bytes, 0 when unknown.
+func fifoSize(code uint32) int {
+	if size := 128 << code; size >= minFIFO {
 		return size
 	}
 	return 0
@@ -76,12 +80,12 @@ func rxQueueMode(fifo, mtu int) uint32 {
 	if fifo == 0 {
 		return mode
 	}
-	mode |= gmac4.Put(gmac4.RxQOpRQS, uint32(fifo/fifoBlock-1))
+	mode |= field.Put(gmac4.RxQOpRQS, uint32(fifo/fifoBlock-1))
 	if fifo < 4096 {
 		return mode // too small for hardware flow control
 	}
 	rfa, rfd := flowThresholds(fifo, frame)
-	return mode | gmac4.RxQOpEHFC | gmac4.Put(gmac4.RxQOpRFA, rfa) | gmac4.Put(gmac4.RxQOpRFD, rfd)
+	return mode | gmac4.RxQOpEHFC | field.Put(gmac4.RxQOpRFA, rfa) | field.Put(gmac4.RxQOpRFD, rfd)
 }
 
 // flowThresholds says when hardware flow control sends pause frames (RFA) and

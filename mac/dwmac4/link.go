@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/dwmac"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 )
 
@@ -35,7 +37,7 @@ func (c *Core) Link() (link mac.Link, ok bool) {
 		return mac.Link{}, true
 	}
 	link = mac.Link{Up: true, FullDuplex: v&gmac4.PHYIFDuplex != 0}
-	switch gmac4.Get(gmac4.PHYIFSpeed, v) {
+	switch field.Get(gmac4.PHYIFSpeed, v) {
 	case gmac4.PHYIFSpeed10:
 		link.Speed = 10
 	case gmac4.PHYIFSpeed100:
@@ -130,7 +132,7 @@ func (c *Core) enable(bits uint32) {
 // link they never end, and it goes on all the same.
 func (c *Core) waitMACIdle() {
 	const busy = gmac4.DebugTPESTS | gmac4.DebugRPESTS | gmac4.DebugTFCSTS
-	wait(context.Background(), c.regs, gmac4.MACDebug, macIdleLimit, func(v uint32) bool { return v&busy == 0 })
+	dwmac.Wait(context.Background(), c.regs, gmac4.MACDebug, macIdleLimit, func(v uint32) bool { return v&busy == 0 })
 }
 
 // writePause programs flow control, which half duplex does not have.
@@ -140,7 +142,7 @@ func (c *Core) writePause(l mac.Link) {
 		rx = gmac4.RxFlowRFE
 	}
 	if l.Up && l.FullDuplex && l.TXPause {
-		tx = gmac4.TxFlowTFE | gmac4.Put(gmac4.TxFlowPT, pauseTime)
+		tx = gmac4.TxFlowTFE | field.Put(gmac4.TxFlowPT, pauseTime)
 	}
 	c.regs.Write32(gmac4.MACRxFlow, rx)
 	for q := range c.setup.TXQueues {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 )
 
@@ -134,12 +135,12 @@ func TestCounters(t *testing.T) {
 	regs := newRegs(0x1051)
 	c := newCore(t, regs)
 	var k mac.Counters
-	regs.regs[gmac4.MMCRxCRC] = 99
+	regs.regs[gmac4.MMC+dwregs.MMCRxCRC] = 99
 	c.Counters(&k)
 	require.Zero(t, k, "what was counted before Configure is not ours")
 	require.NoError(t, c.Configure(testSetup()))
-	regs.regs[gmac4.MMCRxCRC] = 0xFFFFFFFF
-	regs.regs[gmac4.MMCTxSingle], regs.regs[gmac4.MMCTxMulti] = 2, 3
+	regs.regs[gmac4.MMC+dwregs.MMCRxCRC] = 0xFFFFFFFF
+	regs.regs[gmac4.MMC+dwregs.MMCTxSingle], regs.regs[gmac4.MMC+dwregs.MMCTxMulti] = 2, 3
 	regs.regs[gmac4.QueueBase(0)+gmac4.RxQMissed] = 7<<16 | 5
 	c.Counters(&k)
 	c.Counters(&k) // the fake does not clear on read
@@ -157,11 +158,11 @@ func TestCounters(t *testing.T) {
 	regs.regs[gmac4.MACFeature0] &^= gmac4.Feat0MMC
 	c = newCore(t, regs)
 	require.NoError(t, c.Configure(testSetup()))
-	regs.regs[gmac4.MMCRxCRC] = 99
+	regs.regs[gmac4.MMC+dwregs.MMCRxCRC] = 99
 	regs.regs[gmac4.QueueBase(0)+gmac4.RxQMissed] = 7<<16 | 5
 	k = mac.Counters{}
 	c.Counters(&k)
 	require.Equal(t, mac.Counters{RXMissed: 7, RXOverflow: 5}, k, "without an MMC")
-	_, ok := regs.last(gmac4.MMCControl)
+	_, ok := regs.last(gmac4.MMC + dwregs.MMCControl)
 	require.False(t, ok)
 }

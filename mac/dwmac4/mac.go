@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/dwmac"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 )
 
@@ -23,7 +25,7 @@ func (c *Core) Reset(ctx context.Context) error {
 	// Failing to stop is no reason to stop here: the reset is the remedy.
 	_ = c.quiesce()
 	c.regs.Write32(gmac4.DMAMode, gmac4.DMAModeSWR)
-	if !wait(ctx, c.regs, gmac4.DMAMode, resetLimit, func(v uint32) bool { return v&gmac4.DMAModeSWR == 0 }) {
+	if !dwmac.Wait(ctx, c.regs, gmac4.DMAMode, resetLimit, func(v uint32) bool { return v&gmac4.DMAModeSWR == 0 }) {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("dwmac4: %s: %w: %w", c.name, mac.ErrReset, err)
 		}
@@ -31,9 +33,9 @@ func (c *Core) Reset(ctx context.Context) error {
 	}
 	c.config, c.enabled, c.started = 0, 0, false
 	c.link = mac.Link{}
-	c.filter = filterState{}
+	c.filter.Reset()
 	c.counters.running = false
-	c.watchdog = watchdogState{}
+	c.maxShift = 0
 	return nil
 }
 
@@ -86,7 +88,7 @@ func (c *Core) configureDMA() {
 	// INTM 0: every cause on the one interrupt line.
 	c.regs.Write32(gmac4.DMAMode, 0)
 	bus := gmac4.SysBusBLEN4 | gmac4.SysBusBLEN8 | gmac4.SysBusBLEN16 | gmac4.SysBusAAL |
-		gmac4.Put(gmac4.SysBusRDOSR, 2) | gmac4.Put(gmac4.SysBusWROSR, 2)
+		field.Put(gmac4.SysBusRDOSR, 2) | field.Put(gmac4.SysBusWROSR, 2)
 	if c.info.AddressBits > 32 {
 		bus |= gmac4.SysBusEAME
 	}
@@ -102,7 +104,7 @@ func (c *Core) configureDMA() {
 }
 
 func (c *Core) txControl() uint32 {
-	v := gmac4.TxControlOSP | gmac4.Put(gmac4.TxControlPBL, c.pbl)
+	v := gmac4.TxControlOSP | field.Put(gmac4.TxControlPBL, c.pbl)
 	if c.info.TSO {
 		v |= gmac4.TxControlTSE
 	}
@@ -114,23 +116,23 @@ func (c *Core) txControl() uint32 {
 const rxBurst = 8
 
 func (c *Core) rxControl(bufferSize int) uint32 {
-	return gmac4.Put(gmac4.RxControlPBL, rxBurst) | gmac4.Put(gmac4.RxControlRBSZ, uint32(bufferSize))
+	return field.Put(gmac4.RxControlPBL, rxBurst) | field.Put(gmac4.RxControlRBSZ, uint32(bufferSize))
 }
 
 // configureMTL programs the queues between MAC and DMA.
 func (c *Core) configureMTL() {
 	s := &c.setup
-	c.regs.Write32(gmac4.MTLOpMode, gmac4.Put(gmac4.OpModeSCHALG, gmac4.SchedWRR))
+	c.regs.Write32(gmac4.MTLOpMode, field.Put(gmac4.OpModeSCHALG, gmac4.SchedWRR))
 	for q := range s.TXQueues {
 		base := gmac4.QueueBase(q)
 		mode := txQueueMode
 		if fifo := share(c.info.TXFIFO, s.TXQueues); fifo > 0 {
-			mode |= gmac4.Put(gmac4.TxQOpTQS, uint32(fifo/fifoBlock-1))
+			mode |= field.Put(gmac4.TxQOpTQS, uint32(fifo/fifoBlock-1))
 		} else {
 			mode |= c.regs.Read32(base+gmac4.TxQOpMode) & gmac4.TxQOpTQS
 		}
 		c.regs.Write32(base+gmac4.TxQOpMode, mode)
-		c.regs.Write32(base+gmac4.TxQQuantum, gmac4.Put(gmac4.TxQQuantumISCQW, uint32(0x10+q)))
+		c.regs.Write32(base+gmac4.TxQQuantum, field.Put(gmac4.TxQQuantumISCQW, uint32(0x10+q)))
 	}
 	// Queue q goes to channel q. A queue that is not enabled drops what it gets.
 	var enable uint32
@@ -177,7 +179,7 @@ func (c *Core) writeRxQueueModes() {
 
 // configureMAC programs the MAC, transmitter and receiver off.
 func (c *Core) configureMAC() error {
-	c.writeAddress(0, c.setup.Address)
+	c.filter.SetAddress(c.setup.Address)
 	c.config = gmac4.ConfigDCRS | gmac4.ConfigBE | gmac4.ConfigPS | gmac4.ConfigFES | gmac4.ConfigDM
 	if c.setup.RXChecksum {
 		c.config |= gmac4.ConfigIPC
@@ -202,7 +204,7 @@ func (c *Core) configureMAC() error {
 // writeFrameSize programs what a giant is for the MTU, and MAC_Configuration.
 func (c *Core) writeFrameSize() {
 	limit := uint32(c.setup.MTU + headerRoom + fcsLen)
-	c.regs.Write32(gmac4.MACExtConfig, gmac4.Put(gmac4.ExtConfigGPSL, limit))
+	c.regs.Write32(gmac4.MACExtConfig, field.Put(gmac4.ExtConfigGPSL, limit))
 	c.config |= gmac4.ConfigGPSLCE
 	c.config &^= gmac4.ConfigJE
 	if c.setup.MTU > defaultMTU {
@@ -234,7 +236,7 @@ func (c *Core) SetAddress(a mac.HardwareAddr) error {
 	if !a.Usable() {
 		return fmt.Errorf("dwmac4: address %s: neither zero nor a group can be a station: %w", a, mac.ErrConfig)
 	}
-	c.writeAddress(0, a)
+	c.filter.SetAddress(a)
 	return nil
 }
 
@@ -254,7 +256,7 @@ func (c *Core) Start() error {
 		}
 	}
 	for q := range max(c.setup.RXQueues, c.setup.TXQueues) {
-		c.openIRQ(q)
+		c.irq[q].Open(c.facts.IntNIE | c.facts.IntAIE)
 	}
 	for q := range c.setup.TXQueues {
 		c.startTX(q)

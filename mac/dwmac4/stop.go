@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/dwmac"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 )
 
@@ -47,10 +49,10 @@ func (c *Core) quiesce() error {
 	for ch := range c.limits.channels {
 		reg, rps, tps := gmac4.DebugState(ch)
 		stopped := func(v uint32) bool { return v&(rps|tps) == 0 }
-		if !wait(context.Background(), c.regs, reg, idleLimit, stopped) {
+		if !dwmac.Wait(context.Background(), c.regs, reg, idleLimit, stopped) {
 			v := c.regs.Read32(reg)
 			return fmt.Errorf("channel %d: receive state %d, transmit state %d after %v: reset the core: %w",
-				ch, gmac4.Get(rps, v), gmac4.Get(tps, v), idleLimit, mac.ErrNotIdle)
+				ch, field.Get(rps, v), field.Get(tps, v), idleLimit, mac.ErrNotIdle)
 		}
 	}
 	return nil
@@ -67,17 +69,17 @@ func (c *Core) clearBits(reg, bits uint32) {
 func (c *Core) drainTX(q int, sending bool) {
 	base := gmac4.QueueBase(q)
 	drained := func(v uint32) bool {
-		return gmac4.Get(gmac4.TxQDebugTRC, v) != gmac4.TRCRead && v&gmac4.TxQDebugTXQ == 0
+		return field.Get(gmac4.TxQDebugTRC, v) != gmac4.TRCRead && v&gmac4.TxQDebugTXQ == 0
 	}
 	if drained(c.regs.Read32(base + gmac4.TxQDebug)) {
 		return
 	}
 	ctx := context.Background()
-	if sending && wait(ctx, c.regs, base+gmac4.TxQDebug, drainLimit, drained) {
+	if sending && dwmac.Wait(ctx, c.regs, base+gmac4.TxQDebug, drainLimit, drained) {
 		return
 	}
 	c.regs.Write32(base+gmac4.TxQOpMode, c.regs.Read32(base+gmac4.TxQOpMode)|gmac4.TxQOpFTQ)
-	wait(ctx, c.regs, base+gmac4.TxQOpMode, drainLimit, func(v uint32) bool { return v&gmac4.TxQOpFTQ == 0 })
+	dwmac.Wait(ctx, c.regs, base+gmac4.TxQOpMode, drainLimit, func(v uint32) bool { return v&gmac4.TxQOpFTQ == 0 })
 }
 
 // drainRX lets the DMA take what the FIFO of queue q still holds. A DMA that is
@@ -88,8 +90,8 @@ func (c *Core) drainRX(q int) {
 		if v&(gmac4.RxQDebugPRXQ|gmac4.RxQDebugRXQ) == 0 {
 			return true
 		}
-		state := gmac4.Get(rps, c.regs.Read32(reg))
+		state := field.Get(rps, c.regs.Read32(reg))
 		return state == gmac4.StateStopped || state == gmac4.RxStateSuspended
 	}
-	wait(context.Background(), c.regs, gmac4.QueueBase(q)+gmac4.RxQDebug, drainLimit, empty)
+	dwmac.Wait(context.Background(), c.regs, gmac4.QueueBase(q)+gmac4.RxQDebug, drainLimit, empty)
 }

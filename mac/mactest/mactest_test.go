@@ -12,6 +12,7 @@ import (
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/dwmac4"
+	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
 	model "github.com/barewire/barewire/mac/sim/dwmac4"
@@ -40,7 +41,7 @@ func good() Core {
 		Drops:   map[sim.Fault]Counter{sim.Overflow: Ring(func(s ring.RXStats) uint64 { return s.Overflow })},
 		Repairs: map[sim.Fault]func(mac.Recoveries) uint64{sim.RXBusError: fatal, sim.TXBusError: fatal},
 		AddCounts: func(m Model) uint64 {
-			m.Write32(gmac4.MMCControl, gmac4.MMCResetOnRead|gmac4.MMCPreset|gmac4.MMCPresetFull)
+			m.Write32(gmac4.MMC+dwregs.MMCControl, dwregs.MMCResetOnRead|dwregs.MMCPreset|dwregs.MMCPresetFull)
 			return 0xFFFFFFF0
 		},
 	}

@@ -6,18 +6,9 @@
 //
 // Names follow the manual: offsets are named after the block and the register
 // (MACConfig, ChanTxTail), fields after the register and the field (ConfigTE).
-// A field of several bits is a mask; Put and Get shift by it. Registers of a
+// A field of several bits is a mask, for package field. Registers of a
 // queue or channel are offsets from QueueBase or ChanBase.
 package gmac4
-
-import "math/bits"
-
-// Put places v in the field that mask covers. Bits of v that do not fit are cut
-// off.
-func Put(mask, v uint32) uint32 { return v << bits.TrailingZeros32(mask) & mask }
-
-// Get takes the field that mask covers out of v.
-func Get(mask, v uint32) uint32 { return v & mask >> bits.TrailingZeros32(mask) }
 
 // MaxQueues and MaxChannels bound the queues and DMA channels of any version.
 // Only eight fit the interrupt status registers.

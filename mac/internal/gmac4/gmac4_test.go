@@ -1,17 +1,21 @@
 package gmac4
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/barewire/barewire/mac/internal/field"
+)
 
 func TestFields(t *testing.T) {
 	for _, c := range []struct {
 		what      string
 		got, want uint32
 	}{
-		{"1536-byte buffers", Put(RxControlRBSZ, 1536), 0xC00},
-		{"and back", Get(RxControlRBSZ, 0xC00|RxControlSR), 1536},
-		{"burst length", Put(TxControlPBL, 8), 8 << 16},
-		{"what does not fit is cut off", Put(TxFlowPT, 0x12FFFF), 0xFFFF0000},
-		{"top bit", Put(ConfigARPEN, 1), 1 << 31},
+		{"1536-byte buffers", field.Put(RxControlRBSZ, 1536), 0xC00},
+		{"and back", field.Get(RxControlRBSZ, 0xC00|RxControlSR), 1536},
+		{"burst length", field.Put(TxControlPBL, 8), 8 << 16},
+		{"what does not fit is cut off", field.Put(TxFlowPT, 0x12FFFF), 0xFFFF0000},
+		{"top bit", field.Put(ConfigARPEN, 1), 1 << 31},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %#x, want %#x", c.what, c.got, c.want)

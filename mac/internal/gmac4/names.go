@@ -1,6 +1,10 @@
 package gmac4
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/barewire/barewire/mac/internal/dwregs"
+)
 
 // RegName names the register at offset off for traces: "MAC_Config", "DMA_CH0_TxTail".
 // An offset that the map does not know is printed as a number.
@@ -23,6 +27,10 @@ func RegName(off uint32) string {
 	case off >= ChanBase(0) && off < ChanBase(MaxChannels):
 		if name, ok := chanNames[(off-ChanBase(0))%0x80]; ok {
 			return fmt.Sprintf("DMA_CH%d_%s", (off-ChanBase(0))/0x80, name)
+		}
+	case off >= MMC && off < MMC+dwregs.MMCSize:
+		if name := dwregs.MMCName(off - MMC); name != "" {
+			return name
 		}
 	default:
 		if name, ok := commonNames[off]; ok {
@@ -75,60 +83,6 @@ var commonNames = map[uint32]string{
 	MACARPAddr:      "MAC_ARPAddr",
 	MACExtConfig1:   "MAC_ExtConfig1",
 	MACTSStatus:     "MAC_TSStatus",
-	MMCControl:      "MMC_Control",
-	MMCRxInt:        "MMC_RxInt",
-	MMCTxInt:        "MMC_TxInt",
-	MMCRxIntMask:    "MMC_RxIntMask",
-	MMCTxIntMask:    "MMC_TxIntMask",
-	MMCTxOctets:     "MMC_TxOctets",
-	MMCTxPackets:    "MMC_TxPackets",
-	MMCTxBcastG:     "MMC_TxBcastG",
-	MMCTxMcastG:     "MMC_TxMcastG",
-	MMCTx64:         "MMC_Tx64",
-	MMCTxUcast:      "MMC_TxUcast",
-	MMCTxMcast:      "MMC_TxMcast",
-	MMCTxBcast:      "MMC_TxBcast",
-	MMCTxUnderflow:  "MMC_TxUnderflow",
-	MMCTxSingle:     "MMC_TxSingle",
-	MMCTxMulti:      "MMC_TxMulti",
-	MMCTxDeferred:   "MMC_TxDeferred",
-	MMCTxLate:       "MMC_TxLate",
-	MMCTxExcessive:  "MMC_TxExcessive",
-	MMCTxCarrier:    "MMC_TxCarrier",
-	MMCTxOctetsG:    "MMC_TxOctetsG",
-	MMCTxPacketsG:   "MMC_TxPacketsG",
-	MMCTxExDefer:    "MMC_TxExDefer",
-	MMCTxPause:      "MMC_TxPause",
-	MMCTxVLAN:       "MMC_TxVLAN",
-	MMCTxOversize:   "MMC_TxOversize",
-	MMCRxPackets:    "MMC_RxPackets",
-	MMCRxOctets:     "MMC_RxOctets",
-	MMCRxOctetsG:    "MMC_RxOctetsG",
-	MMCRxBcastG:     "MMC_RxBcastG",
-	MMCRxMcastG:     "MMC_RxMcastG",
-	MMCRxCRC:        "MMC_RxCRC",
-	MMCRxAlign:      "MMC_RxAlign",
-	MMCRxRunt:       "MMC_RxRunt",
-	MMCRxJabber:     "MMC_RxJabber",
-	MMCRxUndersize:  "MMC_RxUndersize",
-	MMCRxOversize:   "MMC_RxOversize",
-	MMCRx64:         "MMC_Rx64",
-	MMCRxUcastG:     "MMC_RxUcastG",
-	MMCRxLength:     "MMC_RxLength",
-	MMCRxRange:      "MMC_RxRange",
-	MMCRxPause:      "MMC_RxPause",
-	MMCRxOverflow:   "MMC_RxOverflow",
-	MMCRxVLAN:       "MMC_RxVLAN",
-	MMCRxWatchdog:   "MMC_RxWatchdog",
-	MMCRxError:      "MMC_RxError",
-	MMCIPCIntMask:   "MMC_IPCIntMask",
-	MMCIPCInt:       "MMC_IPCInt",
-	MMCRxIPv4Good:   "MMC_RxIPv4Good",
-	MMCRxIPv4HdrErr: "MMC_RxIPv4HdrErr",
-	MMCRxIPv6HdrErr: "MMC_RxIPv6HdrErr",
-	MMCRxUDPErr:     "MMC_RxUDPErr",
-	MMCRxTCPErr:     "MMC_RxTCPErr",
-	MMCRxICMPErr:    "MMC_RxICMPErr",
 	MTLOpMode:       "MTL_OpMode",
 	MTLIntStatus:    "MTL_IntStatus",
 	MTLRxQDMAMap0:   "MTL_RxQDMAMap0",

@@ -203,16 +203,12 @@ const (
 
 	RingLenMask uint32 = 0x3FF
 
-	WatchdogRWT  uint32 = 0xFF
+	WatchdogRWT  uint32 = 0xFF    // in dwregs.WatchdogUnit
 	WatchdogRWTU uint32 = 3 << 16 // unit = 256 << n clocks; absent on early 4.x
 
 	MissedCount    uint32 = 0x7FF
 	MissedOverflow uint32 = 1 << 15
 )
-
-// WatchdogUnit is the unit of ChanRxWatchdog in application clock cycles, with
-// WatchdogRWTU 0.
-const WatchdogUnit = 256
 
 // DMA_CHi_Status (W1C) and DMA_CHi_Interrupt_Enable. The two summary bits of the
 // enable register have their place in Facts.

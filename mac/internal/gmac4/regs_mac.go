@@ -93,25 +93,10 @@ const (
 	ExtConfig1SAVE uint32 = 1 << 24
 )
 
-// MAC_Packet_Filter.
+// MAC_Packet_Filter, beside what dwregs has.
 const (
-	FilterPR   uint32 = 1 << 0 // promiscuous
-	FilterHUC  uint32 = 1 << 1 // hash unicast
-	FilterHMC  uint32 = 1 << 2 // hash multicast
-	FilterDAIF uint32 = 1 << 3 // inverse
-	FilterPM   uint32 = 1 << 4 // pass all multicast
-	FilterDBF  uint32 = 1 << 5 // drop broadcast
-	FilterPCF  uint32 = 3 << 6 // pause and other control frames
-	FilterSAIF uint32 = 1 << 8
-	FilterSAF  uint32 = 1 << 9
-	FilterHPF  uint32 = 1 << 10 // hash or perfect
-	FilterVTFE uint32 = 1 << 16
 	FilterIPFE uint32 = 1 << 20
 	FilterDNTU uint32 = 1 << 21
-	FilterRA   uint32 = 1 << 31 // receive all
-
-	// PCFAll forwards every control frame.
-	PCFAll = 2
 )
 
 // MAC_VLAN_Tag and MAC_VLAN_Incl.
@@ -285,78 +270,5 @@ const (
 	MDIODataRA uint32 = 0xFFFF << 16 // clause 45 register
 )
 
-// MAC_Address(n)_High.
-const (
-	AddrHighADDR uint32 = 0xFFFF
-	AddrHighDCS  uint32 = 7 << 16 // DMA channel
-	AddrHighMBC  uint32 = 63 << 24
-	AddrHighSA   uint32 = 1 << 30
-	AddrHighAE   uint32 = 1 << 31
-)
-
-// MMC counters (manual: "MMC registers"), offsets from the start of the window.
-const (
-	MMCControl     uint32 = 0x700
-	MMCRxInt       uint32 = 0x704 // cleared by reading the counter
-	MMCTxInt       uint32 = 0x708
-	MMCRxIntMask   uint32 = 0x70C // 1 = masked
-	MMCTxIntMask   uint32 = 0x710 // 1 = masked
-	MMCTxOctets    uint32 = 0x714 // good and bad
-	MMCTxPackets   uint32 = 0x718 // good and bad
-	MMCTxBcastG    uint32 = 0x71C
-	MMCTxMcastG    uint32 = 0x720
-	MMCTx64        uint32 = 0x724 // first of six size bins
-	MMCTxUcast     uint32 = 0x73C
-	MMCTxMcast     uint32 = 0x740
-	MMCTxBcast     uint32 = 0x744
-	MMCTxUnderflow uint32 = 0x748
-	MMCTxSingle    uint32 = 0x74C
-	MMCTxMulti     uint32 = 0x750
-	MMCTxDeferred  uint32 = 0x754
-	MMCTxLate      uint32 = 0x758
-	MMCTxExcessive uint32 = 0x75C
-	MMCTxCarrier   uint32 = 0x760
-	MMCTxOctetsG   uint32 = 0x764
-	MMCTxPacketsG  uint32 = 0x768
-	MMCTxExDefer   uint32 = 0x76C
-	MMCTxPause     uint32 = 0x770
-	MMCTxVLAN      uint32 = 0x774
-	MMCTxOversize  uint32 = 0x778
-	MMCRxPackets   uint32 = 0x780 // good and bad
-	MMCRxOctets    uint32 = 0x784 // good and bad
-	MMCRxOctetsG   uint32 = 0x788
-	MMCRxBcastG    uint32 = 0x78C
-	MMCRxMcastG    uint32 = 0x790
-	MMCRxCRC       uint32 = 0x794
-	MMCRxAlign     uint32 = 0x798
-	MMCRxRunt      uint32 = 0x79C
-	MMCRxJabber    uint32 = 0x7A0
-	MMCRxUndersize uint32 = 0x7A4
-	MMCRxOversize  uint32 = 0x7A8
-	MMCRx64        uint32 = 0x7AC // first of six size bins
-	MMCRxUcastG    uint32 = 0x7C4
-	MMCRxLength    uint32 = 0x7C8
-	MMCRxRange     uint32 = 0x7CC
-	MMCRxPause     uint32 = 0x7D0
-	MMCRxOverflow  uint32 = 0x7D4
-	MMCRxVLAN      uint32 = 0x7D8
-	MMCRxWatchdog  uint32 = 0x7DC
-	MMCRxError     uint32 = 0x7E0
-	MMCIPCIntMask  uint32 = 0x800 // 1 = masked
-	MMCIPCInt      uint32 = 0x808
-
-	// Receive checksum engine, packets.
-	MMCRxIPv4Good   uint32 = 0x810
-	MMCRxIPv4HdrErr uint32 = 0x814
-	MMCRxIPv6HdrErr uint32 = 0x828
-	MMCRxUDPErr     uint32 = 0x834
-	MMCRxTCPErr     uint32 = 0x83C
-	MMCRxICMPErr    uint32 = 0x844
-
-	MMCReset       uint32 = 1 << 0
-	MMCStop        uint32 = 1 << 1
-	MMCResetOnRead uint32 = 1 << 2
-	MMCFreeze      uint32 = 1 << 3
-	MMCPreset      uint32 = 1 << 4
-	MMCPresetFull  uint32 = 1 << 5
-)
+// MMC is where the counters start, see dwregs.
+const MMC uint32 = 0x700

@@ -1,6 +1,10 @@
 package gmac4
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/barewire/barewire/mac/internal/field"
+)
 
 // Facts is what differs between versions of the core.
 type Facts struct {
@@ -24,7 +28,7 @@ var versions = []Facts{
 // FactsFor returns the facts of the core that reads v from MAC_Version. ok is
 // false when its major version is neither 4 nor 5.
 func FactsFor(v uint32) (facts Facts, ok bool) {
-	version := uint8(Get(VersionSynopsys, v))
+	version := uint8(field.Get(VersionSynopsys, v))
 	if major := version >> 4; major != 4 && major != 5 {
 		return Facts{}, false
 	}
@@ -39,6 +43,6 @@ func FactsFor(v uint32) (facts Facts, ok bool) {
 
 // VersionName is the version as the manual writes it: "4.20".
 func VersionName(v uint32) string {
-	version := Get(VersionSynopsys, v)
+	version := field.Get(VersionSynopsys, v)
 	return fmt.Sprintf("%d.%d0", version>>4, version&15)
 }

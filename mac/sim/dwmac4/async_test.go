@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
 )
@@ -240,7 +241,7 @@ func BenchmarkTransmit(b *testing.B) {
 	b.SetBytes(int64(len(f)))
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		r.send(0, i%64, f, 0, gmac4.Put(gmac4.TDES3CIC, gmac4.CICFull))
+		r.send(0, i%64, f, 0, field.Put(gmac4.TDES3CIC, gmac4.CICFull))
 	}
 	require.NotZero(b, r.m.Stats().TX[0])
 }
@@ -256,7 +257,7 @@ func TestNoAllocations(t *testing.T) {
 		r.m.Deliver(f)
 		r.m.Deliver(f[:42])
 		r.post(0, i+7, i+9, gmac4.RDES3IOC)
-		r.send(0, i%8, f, gmac4.TDES2IOC, gmac4.Put(gmac4.TDES3CIC, 3))
+		r.send(0, i%8, f, gmac4.TDES2IOC, field.Put(gmac4.TDES3CIC, 3))
 		r.send(0, (i+1)%8, f[:20], 0, 0)
 		i += 2
 	}))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
 )
@@ -105,24 +106,24 @@ func (c Config) features() (f [4]uint32) {
 	}
 	f[0] = gmac4.Feat0MII | gmac4.Feat0GMII | gmac4.Feat0HD | gmac4.Feat0SMA |
 		set(!c.NoMMC, gmac4.Feat0MMC) | set(!c.NoTXChecksum, gmac4.Feat0TxCOE) | set(!c.NoRXChecksum, gmac4.Feat0RxCOE) |
-		gmac4.Put(gmac4.Feat0Addr, uint32(min(c.PerfectSlots, 31))) |
+		field.Put(gmac4.Feat0Addr, uint32(min(c.PerfectSlots, 31))) |
 		set(c.PerfectSlots == 63 || c.PerfectSlots == 127, gmac4.Feat0Addr32) | set(c.PerfectSlots == 127, gmac4.Feat0Addr64) |
-		gmac4.Put(gmac4.Feat0ActPHY, gmac4.ActPHYRGMII)
-	f[1] = gmac4.Put(gmac4.Feat1RxFIFO, fifoCode(c.RXFIFO)) | gmac4.Put(gmac4.Feat1TxFIFO, fifoCode(c.TXFIFO)) |
+		field.Put(gmac4.Feat0ActPHY, gmac4.ActPHYRGMII)
+	f[1] = field.Put(gmac4.Feat1RxFIFO, fifoCode(c.RXFIFO)) | field.Put(gmac4.Feat1TxFIFO, fifoCode(c.TXFIFO)) |
 		set(c.AddressBits > 32, 1<<14) | set(!c.NoTSO, gmac4.Feat1TSO) | set(c.Queues > 1, gmac4.Feat1DCB)
 	if c.AddressBits > 40 {
 		f[1] = f[1]&^gmac4.Feat1Addr64 | 2<<14
 	}
 	switch {
 	case c.HashBins >= 256:
-		f[1] |= gmac4.Put(gmac4.Feat1Hash, 3)
+		f[1] |= field.Put(gmac4.Feat1Hash, 3)
 	case c.HashBins >= 128:
-		f[1] |= gmac4.Put(gmac4.Feat1Hash, 2)
+		f[1] |= field.Put(gmac4.Feat1Hash, 2)
 	case c.HashBins >= 64:
-		f[1] |= gmac4.Put(gmac4.Feat1Hash, 1)
+		f[1] |= field.Put(gmac4.Feat1Hash, 1)
 	}
 	q := uint32(c.Queues - 1)
-	f[2] = gmac4.Put(gmac4.Feat2RxQ, q) | gmac4.Put(gmac4.Feat2TxQ, q) | gmac4.Put(gmac4.Feat2RxCh, q) | gmac4.Put(gmac4.Feat2TxCh, q)
+	f[2] = field.Put(gmac4.Feat2RxQ, q) | field.Put(gmac4.Feat2TxQ, q) | field.Put(gmac4.Feat2RxCh, q) | field.Put(gmac4.Feat2TxCh, q)
 	return f
 }
 

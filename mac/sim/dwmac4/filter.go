@@ -5,6 +5,8 @@ import (
 	"math/bits"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/dwregs"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 )
 
@@ -34,7 +36,7 @@ func (m *Model) writeAddress(off, v uint32) {
 		return
 	}
 	if n == 0 && off == gmac4.AddrHigh(0) {
-		v |= gmac4.AddrHighAE
+		v |= dwregs.AddrHighAE
 	}
 	m.store(off, v)
 	if off == gmac4.AddrLow(n) {
@@ -49,15 +51,15 @@ func (m *Model) loadSlots() {
 	m.rx.slots = m.rx.slots[:0]
 	for n := range m.cfg.PerfectSlots + 1 {
 		high, low := m.load(gmac4.AddrHigh(n)), m.load(gmac4.AddrLow(n))
-		if high&gmac4.AddrHighAE == 0 {
+		if high&dwregs.AddrHighAE == 0 {
 			continue
 		}
 		s := slot{
 			addr:    mac.HardwareAddr{byte(low), byte(low >> 8), byte(low >> 16), byte(low >> 24), byte(high), byte(high >> 8)},
-			channel: uint8(gmac4.Get(gmac4.AddrHighDCS, high)), index: uint8(n),
+			channel: uint8(field.Get(dwregs.AddrHighDCS, high)), index: uint8(n),
 		}
 		if n > 0 {
-			s.ignore, s.source = uint8(gmac4.Get(gmac4.AddrHighMBC, high)), high&gmac4.AddrHighSA != 0
+			s.ignore, s.source = uint8(field.Get(dwregs.AddrHighMBC, high)), high&dwregs.AddrHighSA != 0
 		}
 		m.rx.slots = append(m.rx.slots, s)
 	}
@@ -90,26 +92,26 @@ func (m *Model) filter(f []byte) match {
 			return perfect
 		}
 		r.hash = m.inHash(da)
-		return r.hash || pf&gmac4.FilterHPF != 0 && perfect
+		return r.hash || pf&dwregs.FilterHPF != 0 && perfect
 	}
-	inverse := pf&gmac4.FilterDAIF != 0
+	inverse := pf&dwregs.FilterDAIF != 0
 	pass := false
 	switch {
-	case pf&gmac4.FilterPR != 0:
+	case pf&dwregs.FilterPR != 0:
 		return match{pass: true, slot: r.slot, channel: r.channel}
 	case da == mac.Broadcast:
-		pass = pf&gmac4.FilterDBF == 0
+		pass = pf&dwregs.FilterDBF == 0
 	case da.Multicast():
-		pass = pf&gmac4.FilterPM != 0 || hash(gmac4.FilterHMC) != inverse
+		pass = pf&dwregs.FilterPM != 0 || hash(dwregs.FilterHMC) != inverse
 	default:
-		pass = hash(gmac4.FilterHUC) != inverse
+		pass = hash(dwregs.FilterHUC) != inverse
 	}
 	r.failDA = !pass
-	if pf&gmac4.FilterSAF != 0 {
-		r.failSource = m.fromSource(f[6:12]) == (pf&gmac4.FilterSAIF != 0)
+	if pf&dwregs.FilterSAF != 0 {
+		r.failSource = m.fromSource(f[6:12]) == (pf&dwregs.FilterSAIF != 0)
 		pass = pass && !r.failSource
 	}
-	r.pass = pass || pf&gmac4.FilterRA != 0
+	r.pass = pass || pf&dwregs.FilterRA != 0
 	return r
 }
 
@@ -136,7 +138,7 @@ func (m *Model) inHash(a mac.HardwareAddr) bool {
 // without tag pass, and all do while no VID is set.
 func (m *Model) passesVLAN(tagged bool, tci uint16) bool {
 	r := m.load(gmac4.MACVLANTag)
-	vl := uint16(gmac4.Get(gmac4.VLANTagVL, r))
+	vl := uint16(field.Get(gmac4.VLANTagVL, r))
 	if !tagged {
 		return true
 	}
@@ -150,10 +152,10 @@ func (m *Model) passesVLAN(tagged bool, tci uint16) bool {
 func (m *Model) route(f []byte, tagged bool, tci uint16) int {
 	c1 := m.load(gmac4.MACRxQCtrl1)
 	if f[0]&1 != 0 && c1&gmac4.RxQCtrl1MCBCQEN != 0 {
-		return int(gmac4.Get(gmac4.RxQCtrl1MCBCQ, c1))
+		return int(field.Get(gmac4.RxQCtrl1MCBCQ, c1))
 	}
 	if !tagged {
-		return int(gmac4.Get(gmac4.RxQCtrl1UPQ, c1))
+		return int(field.Get(gmac4.RxQCtrl1UPQ, c1))
 	}
 	for q := range m.cfg.Queues {
 		if m.load(gmac4.MACRxQCtrl2+4*uint32(q/4))>>(8*(q%4))&0xff>>(tci>>13)&1 != 0 {

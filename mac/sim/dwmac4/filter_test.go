@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/dwregs"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 )
 
@@ -41,21 +43,21 @@ func TestPacketFilter(t *testing.T) {
 		want   want
 	}{
 		{"perfect", 0, want{ownAddr: true, extra: true, other: false, mac.Broadcast: true, group: false, hashed: false}},
-		{"promiscuous", gmac4.FilterPR, want{other: true, group: true, mac.Broadcast: true}},
-		{"receive all", gmac4.FilterRA, want{other: true, group: true}},
-		{"all multicast", gmac4.FilterPM, want{group: true, hashed: true, other: false}},
-		{"no broadcast", gmac4.FilterDBF, want{mac.Broadcast: false, ownAddr: true}},
-		{"promiscuous beats no broadcast", gmac4.FilterDBF | gmac4.FilterPR, want{mac.Broadcast: true}},
-		{"hash multicast", gmac4.FilterHMC, want{hashed: true, group: false, ownAddr: true}},
-		{"hash unicast", gmac4.FilterHUC, want{inHash: true, ownAddr: false, extra: false}},
-		{"hash or perfect", gmac4.FilterHUC | gmac4.FilterHPF, want{inHash: true, ownAddr: true, extra: true, other: false}},
-		{"inverse", gmac4.FilterDAIF, want{ownAddr: false, other: true, group: true, mac.Broadcast: true}},
-		{"source", gmac4.FilterSAF, want{ownAddr: false}},
-		{"source inverse", gmac4.FilterSAF | gmac4.FilterSAIF, want{ownAddr: true, other: false}},
+		{"promiscuous", dwregs.FilterPR, want{other: true, group: true, mac.Broadcast: true}},
+		{"receive all", dwregs.FilterRA, want{other: true, group: true}},
+		{"all multicast", dwregs.FilterPM, want{group: true, hashed: true, other: false}},
+		{"no broadcast", dwregs.FilterDBF, want{mac.Broadcast: false, ownAddr: true}},
+		{"promiscuous beats no broadcast", dwregs.FilterDBF | dwregs.FilterPR, want{mac.Broadcast: true}},
+		{"hash multicast", dwregs.FilterHMC, want{hashed: true, group: false, ownAddr: true}},
+		{"hash unicast", dwregs.FilterHUC, want{inHash: true, ownAddr: false, extra: false}},
+		{"hash or perfect", dwregs.FilterHUC | dwregs.FilterHPF, want{inHash: true, ownAddr: true, extra: true, other: false}},
+		{"inverse", dwregs.FilterDAIF, want{ownAddr: false, other: true, group: true, mac.Broadcast: true}},
+		{"source", dwregs.FilterSAF, want{ownAddr: false}},
+		{"source inverse", dwregs.FilterSAF | dwregs.FilterSAIF, want{ownAddr: true, other: false}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t, Config{})
-			r.setAddr(1, extra, gmac4.AddrHighAE)
+			r.setAddr(1, extra, dwregs.AddrHighAE)
 			r.write(gmac4.HashTable(0), 1<<1)
 			bin := bits.Reverse32(crc32.ChecksumIEEE(inHash[:])) >> 26
 			r.set(gmac4.HashTable(int(bin/32)), 1<<(bin%32))
@@ -77,7 +79,7 @@ func TestControlFrames(t *testing.T) {
 	copy(foreign, peerAddr[:])
 	for pcf, want := range [][3]bool{{false, false, false}, {false, true, true}, {true, true, true}, {false, true, false}} {
 		r := newRig(t, Config{})
-		r.write(gmac4.MACPacketFilter, gmac4.Put(gmac4.FilterPCF, uint32(pcf)))
+		r.write(gmac4.MACPacketFilter, field.Put(dwregs.FilterPCF, uint32(pcf)))
 		for i, f := range [][]byte{pause, other, foreign} {
 			before := r.m.Stats().Filtered
 			r.m.Deliver(f)
@@ -100,7 +102,7 @@ func TestHashBins(t *testing.T) {
 	} {
 		for bins, bin := range map[int]int{64: c.b64, 128: c.b128, 256: c.b256} {
 			r := newRig(t, Config{HashBins: bins})
-			r.write(gmac4.MACPacketFilter, gmac4.FilterHMC)
+			r.write(gmac4.MACPacketFilter, dwregs.FilterHMC)
 			require.False(t, r.passes(addr(c.addr)))
 			r.write(gmac4.HashTable(bin/32), 1<<(bin%32))
 			require.True(t, r.passes(addr(c.addr)), "%s in %d bins", c.addr, bins)
@@ -114,27 +116,27 @@ func TestHashBins(t *testing.T) {
 func TestAddressRegisters(t *testing.T) {
 	r := newRig(t, Config{PerfectSlots: 2})
 	a := addr("02:00:00:00:00:50")
-	r.write(gmac4.AddrHigh(1), gmac4.AddrHighAE|uint32(a[5])<<8|uint32(a[4]))
+	r.write(gmac4.AddrHigh(1), dwregs.AddrHighAE|uint32(a[5])<<8|uint32(a[4]))
 	require.False(t, r.passes(a), "not before Low is written")
 	r.write(gmac4.AddrLow(1), uint32(a[3])<<24|uint32(a[2])<<16|uint32(a[1])<<8|uint32(a[0]))
 	require.True(t, r.passes(a))
-	r.setAddr(1, a, gmac4.AddrHighAE|gmac4.Put(gmac4.AddrHighMBC, 1<<5))
+	r.setAddr(1, a, dwregs.AddrHighAE|field.Put(dwregs.AddrHighMBC, 1<<5))
 	require.True(t, r.passes(addr("02:00:00:00:00:51")), "the last byte is not compared")
 	r.setAddr(1, a, 0)
 	require.False(t, r.passes(a))
-	r.setAddr(0, ownAddr, gmac4.Put(gmac4.AddrHighMBC, 63))
+	r.setAddr(0, ownAddr, field.Put(dwregs.AddrHighMBC, 63))
 	require.False(t, r.passes(a), "the own address has no mask")
-	r.setAddr(3, a, gmac4.AddrHighAE)
+	r.setAddr(3, a, dwregs.AddrHighAE)
 	require.False(t, r.passes(a), "there is no slot 3")
 	require.Zero(t, r.read(gmac4.AddrHigh(3)))
-	require.NotZero(t, r.read(gmac4.AddrHigh(0))&gmac4.AddrHighAE)
+	require.NotZero(t, r.read(gmac4.AddrHigh(0))&dwregs.AddrHighAE)
 }
 
 func TestVLANFilterAndStrip(t *testing.T) {
 	r := newRig(t, Config{})
 	r.post(0, 0, 7, 0)
-	r.write(gmac4.MACPacketFilter, gmac4.FilterVTFE)
-	r.write(gmac4.MACVLANTag, gmac4.VLANTagETV|100|gmac4.Put(gmac4.VLANTagEVLS, 3)|gmac4.VLANTagEVLRXS)
+	r.write(gmac4.MACPacketFilter, dwregs.FilterVTFE)
+	r.write(gmac4.MACVLANTag, gmac4.VLANTagETV|100|field.Put(gmac4.VLANTagEVLS, 3)|gmac4.VLANTagEVLRXS)
 	r.m.Deliver(tag(frame(ownAddr, 80), 99))
 	require.EqualValues(t, 1, r.m.Stats().Filtered)
 	f := frame(ownAddr, 80)
@@ -156,8 +158,8 @@ func TestRouting(t *testing.T) {
 	for c := range 4 {
 		r.post(c, 0, 7, 0)
 	}
-	r.write(gmac4.MACPacketFilter, gmac4.FilterPM)
-	r.write(gmac4.MACRxQCtrl1, gmac4.Put(gmac4.RxQCtrl1UPQ, 2)|gmac4.RxQCtrl1MCBCQEN|gmac4.Put(gmac4.RxQCtrl1MCBCQ, 1))
+	r.write(gmac4.MACPacketFilter, dwregs.FilterPM)
+	r.write(gmac4.MACRxQCtrl1, field.Put(gmac4.RxQCtrl1UPQ, 2)|gmac4.RxQCtrl1MCBCQEN|field.Put(gmac4.RxQCtrl1MCBCQ, 1))
 	r.write(gmac4.MACRxQCtrl2, 0xf0<<24|0x0f)
 	to := func(f []byte) int {
 		before := r.m.Stats().RX
@@ -176,7 +178,7 @@ func TestRouting(t *testing.T) {
 	require.Equal(t, 0, to(tag(frame(ownAddr, 60), 1<<13)))
 	r.write(gmac4.MTLRxQDMAMap0, 0<<24|3<<16|1<<8)
 	require.Equal(t, 3, to(frame(ownAddr, 60)), "queue 2 to channel 3")
-	r.setAddr(1, peerAddr, gmac4.AddrHighAE|gmac4.Put(gmac4.AddrHighDCS, 1))
+	r.setAddr(1, peerAddr, dwregs.AddrHighAE|field.Put(dwregs.AddrHighDCS, 1))
 	r.write(gmac4.MTLRxQDMAMap0, 0x10<<16)
 	require.Equal(t, 1, to(frame(peerAddr, 60)), "channel by address")
 	r.clear(gmac4.MACRxQCtrl0, gmac4.RxQEnable(2))
@@ -194,11 +196,11 @@ func TestUnsizedQueue(t *testing.T) {
 	require.EqualValues(t, 1, r.m.Stats().Overflow)
 	r.m.Deliver(frame(ownAddr, 252))
 	require.False(t, r.rx[0].own(0))
-	r.write(qu(0, gmac4.RxQOpMode), gmac4.Put(gmac4.RxQOpRQS, 0x3ff))
+	r.write(qu(0, gmac4.RxQOpMode), field.Put(gmac4.RxQOpRQS, 0x3ff))
 	require.Equal(t, 1, r.m.Violations().Count(), "more than the FIFO has")
 	ctrl := r.read(gmac4.MACRxQCtrl0)
 	r.write(gmac4.MACRxQCtrl0, ctrl&^gmac4.RxQEnable(0))
-	r.write(qu(0, gmac4.RxQOpMode), gmac4.Put(gmac4.RxQOpRQS, 0x3ff))
+	r.write(qu(0, gmac4.RxQOpMode), field.Put(gmac4.RxQOpRQS, 0x3ff))
 	require.Equal(t, 1, r.m.Violations().Count(), "a queue that is off has nothing")
 	r.write(gmac4.MACRxQCtrl0, ctrl)
 	require.Equal(t, 2, r.m.Violations().Count())
@@ -261,10 +263,10 @@ func TestReceiveChecksum(t *testing.T) {
 		r.m.Deliver(good)
 		r.m.Deliver(flip(good, 60))
 		r.m.Deliver(flip(good, 22))
-		require.EqualValues(t, 2, r.read(gmac4.MMCRxIPv4Good))
-		require.EqualValues(t, 1, r.read(gmac4.MMCRxIPv4HdrErr))
-		require.EqualValues(t, 1, r.read(gmac4.MMCRxTCPErr))
-		require.EqualValues(t, 280, r.read(gmac4.MMCRxIPv4Good+mmcOctets))
+		require.EqualValues(t, 2, r.read(gmac4.MMC+dwregs.MMCRxIPv4Good))
+		require.EqualValues(t, 1, r.read(gmac4.MMC+dwregs.MMCRxIPv4HdrErr))
+		require.EqualValues(t, 1, r.read(gmac4.MMC+dwregs.MMCRxTCPErr))
+		require.EqualValues(t, 280, r.read(gmac4.MMC+dwregs.MMCRxIPv4Good+mmcOctets))
 		require.EqualValues(t, 120, r.read(mmcIPC+mmcOctets+ipcTCPError), "without the IP header")
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
 )
@@ -60,7 +61,7 @@ func FuzzModel(f *testing.F) {
 			r.set(gmac4.RxQDMAMap(c), uint32(c)<<(8*c))
 		}
 		r.write(gmac4.MACRxQCtrl0, 0x0a)
-		r.write(gmac4.MACPacketFilter, gmac4.FilterPR)
+		r.write(gmac4.MACPacketFilter, dwregs.FilterPR)
 		r.write(gmac4.MACConfig, gmac4.ConfigTE|gmac4.ConfigRE|gmac4.ConfigIPC)
 		for len(program) >= 7 {
 			kind, a, v := program[0], binary.LittleEndian.Uint16(program[1:]), binary.LittleEndian.Uint32(program[3:])

@@ -3,6 +3,7 @@ package dwmac4
 import (
 	"sync"
 
+	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
 )
@@ -105,13 +106,13 @@ func (m *Model) channelLine(c int) bool {
 // macStatus is MAC_Interrupt_Status.
 func (m *Model) macStatus() uint32 {
 	v := m.load(gmac4.MACIntStatus)
-	if m.load(gmac4.MMCRxInt)&^m.load(gmac4.MMCRxIntMask) != 0 {
+	if m.load(gmac4.MMC+dwregs.MMCRxInt)&^m.load(gmac4.MMC+dwregs.MMCRxIntMask) != 0 {
 		v |= gmac4.MACIntMMCRx | gmac4.MACIntMMC
 	}
-	if m.load(gmac4.MMCTxInt)&^m.load(gmac4.MMCTxIntMask) != 0 {
+	if m.load(gmac4.MMC+dwregs.MMCTxInt)&^m.load(gmac4.MMC+dwregs.MMCTxIntMask) != 0 {
 		v |= gmac4.MACIntMMCTx | gmac4.MACIntMMC
 	}
-	if m.load(gmac4.MMCIPCInt)&^m.load(gmac4.MMCIPCIntMask) != 0 {
+	if m.load(gmac4.MMC+dwregs.MMCIPCInt)&^m.load(gmac4.MMC+dwregs.MMCIPCIntMask) != 0 {
 		v |= gmac4.MACIntMMCIPC | gmac4.MACIntMMC
 	}
 	return v

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/dwregs"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
 )
@@ -15,16 +17,16 @@ func TestFeatures(t *testing.T) {
 	m := New(Config{Inline: true, Queues: 3, Version: 0x42, RXFIFO: 8192, TXFIFO: 4096, HashBins: 256, PerfectSlots: 127, AddressBits: 48, NoTSO: true})
 	require.EqualValues(t, 0x1042, m.Read32(gmac4.MACVersion))
 	f0, f1, f2 := m.Read32(gmac4.MACFeature0), m.Read32(gmac4.MACFeature1), m.Read32(gmac4.MACFeature2)
-	require.EqualValues(t, 31, gmac4.Get(gmac4.Feat0Addr, f0))
+	require.EqualValues(t, 31, field.Get(gmac4.Feat0Addr, f0))
 	require.NotZero(t, f0&gmac4.Feat0Addr32)
 	require.NotZero(t, f0&gmac4.Feat0Addr64)
-	require.EqualValues(t, 8192, 128<<gmac4.Get(gmac4.Feat1RxFIFO, f1))
-	require.EqualValues(t, 4096, 128<<gmac4.Get(gmac4.Feat1TxFIFO, f1))
-	require.EqualValues(t, 2, gmac4.Get(gmac4.Feat1Addr64, f1))
-	require.EqualValues(t, 3, gmac4.Get(gmac4.Feat1Hash, f1))
+	require.EqualValues(t, 8192, 128<<field.Get(gmac4.Feat1RxFIFO, f1))
+	require.EqualValues(t, 4096, 128<<field.Get(gmac4.Feat1TxFIFO, f1))
+	require.EqualValues(t, 2, field.Get(gmac4.Feat1Addr64, f1))
+	require.EqualValues(t, 3, field.Get(gmac4.Feat1Hash, f1))
 	require.Zero(t, f1&gmac4.Feat1TSO)
 	for _, f := range []uint32{gmac4.Feat2RxQ, gmac4.Feat2TxQ, gmac4.Feat2RxCh, gmac4.Feat2TxCh} {
-		require.EqualValues(t, 2, gmac4.Get(f, f2))
+		require.EqualValues(t, 2, field.Get(f, f2))
 	}
 	require.Equal(t, []string{"snps,dwmac-4.20a", "snps,dwmac"}, m.Compatible())
 	require.NoError(t, m.Close())
@@ -34,7 +36,7 @@ func TestReset(t *testing.T) {
 	r := newRig(t, Config{MACAddress: ownAddr})
 	r.post(0, 0, 7, 0)
 	r.m.Deliver(frame(ownAddr, 60))
-	r.write(gmac4.MACPacketFilter, gmac4.FilterPM)
+	r.write(gmac4.MACPacketFilter, dwregs.FilterPM)
 	r.write(gmac4.DMAMode, gmac4.DMAModeSWR)
 	require.Zero(t, r.read(gmac4.DMAMode))
 	fresh := New(Config{Inline: true})
@@ -140,7 +142,7 @@ func TestInterruptFaults(t *testing.T) {
 func TestCounters(t *testing.T) {
 	r := newRig(t, Config{})
 	r.post(0, 0, 7, 0)
-	r.write(gmac4.MACPacketFilter, gmac4.FilterPM)
+	r.write(gmac4.MACPacketFilter, dwregs.FilterPM)
 	r.m.Deliver(frame(ownAddr, 60))
 	r.m.Deliver(frame(mac.Broadcast, 100))
 	r.m.Deliver(frame(addr("01:00:5e:00:00:01"), 1514))
@@ -148,44 +150,44 @@ func TestCounters(t *testing.T) {
 	r.send(0, 0, frame(peerAddr, 200), 0, 0)
 	r.send(0, 1, frame(mac.Broadcast, 300), 0, 0)
 	for off, want := range map[uint32]uint32{
-		gmac4.MMCRxPackets: 3, gmac4.MMCRxOctets: 64 + 104 + 1518, gmac4.MMCRxOctetsG: 1686, gmac4.MMCRxBcastG: 1,
-		gmac4.MMCRxMcastG: 1, gmac4.MMCRxUcastG: 1, gmac4.MMCRx64: 1, gmac4.MMCRx64 + 4: 1, gmac4.MMCRx64 + 20: 1,
-		gmac4.MMCTxPackets: 2, gmac4.MMCTxPacketsG: 2, gmac4.MMCTxOctets: 508, gmac4.MMCTxUcast: 1, gmac4.MMCTxBcast: 1,
-		gmac4.MMCTxBcastG: 1, gmac4.MMCTx64 + 8: 1, gmac4.MMCTx64 + 12: 1,
+		gmac4.MMC + dwregs.MMCRxPackets: 3, gmac4.MMC + dwregs.MMCRxOctets: 64 + 104 + 1518, gmac4.MMC + dwregs.MMCRxOctetsG: 1686, gmac4.MMC + dwregs.MMCRxBcastG: 1,
+		gmac4.MMC + dwregs.MMCRxMcastG: 1, gmac4.MMC + dwregs.MMCRxUcastG: 1, gmac4.MMC + dwregs.MMCRx64: 1, gmac4.MMC + dwregs.MMCRx64 + 4: 1, gmac4.MMC + dwregs.MMCRx64 + 20: 1,
+		gmac4.MMC + dwregs.MMCTxPackets: 2, gmac4.MMC + dwregs.MMCTxPacketsG: 2, gmac4.MMC + dwregs.MMCTxOctets: 508, gmac4.MMC + dwregs.MMCTxUcast: 1, gmac4.MMC + dwregs.MMCTxBcast: 1,
+		gmac4.MMC + dwregs.MMCTxBcastG: 1, gmac4.MMC + dwregs.MMCTx64 + 8: 1, gmac4.MMC + dwregs.MMCTx64 + 12: 1,
 	} {
 		require.Equal(t, want, r.read(off), gmac4.RegName(off))
 		require.Equal(t, want, r.read(off), "reading changes nothing")
 	}
-	r.write(gmac4.MMCControl, gmac4.MMCResetOnRead)
-	require.EqualValues(t, 3, r.read(gmac4.MMCRxPackets))
-	require.Zero(t, r.read(gmac4.MMCRxPackets))
-	r.write(gmac4.MMCControl, gmac4.MMCFreeze)
+	r.write(gmac4.MMC+dwregs.MMCControl, dwregs.MMCResetOnRead)
+	require.EqualValues(t, 3, r.read(gmac4.MMC+dwregs.MMCRxPackets))
+	require.Zero(t, r.read(gmac4.MMC+dwregs.MMCRxPackets))
+	r.write(gmac4.MMC+dwregs.MMCControl, dwregs.MMCFreeze)
 	r.m.Deliver(frame(ownAddr, 60))
-	require.Zero(t, r.read(gmac4.MMCRxPackets))
-	r.write(gmac4.MMCControl, gmac4.MMCReset)
-	require.Zero(t, r.read(gmac4.MMCControl))
-	require.Zero(t, r.read(gmac4.MMCTxOctets))
+	require.Zero(t, r.read(gmac4.MMC+dwregs.MMCRxPackets))
+	r.write(gmac4.MMC+dwregs.MMCControl, dwregs.MMCReset)
+	require.Zero(t, r.read(gmac4.MMC+dwregs.MMCControl))
+	require.Zero(t, r.read(gmac4.MMC+dwregs.MMCTxOctets))
 }
 
 func TestCounterInterrupts(t *testing.T) {
 	r := newRig(t, Config{})
-	r.write(gmac4.MMCControl, gmac4.MMCPreset)
-	require.Equal(t, uint32(0x7ffffff0), r.read(gmac4.MMCRxPackets))
+	r.write(gmac4.MMC+dwregs.MMCControl, dwregs.MMCPreset)
+	require.Equal(t, uint32(0x7ffffff0), r.read(gmac4.MMC+dwregs.MMCRxPackets))
 	r.m.Deliver(frame(ownAddr, 60)) // octets pass the half
 	require.True(t, r.level, "not masked after reset")
 	require.NotZero(t, r.read(gmac4.DMAIntStatus)&gmac4.DMAIntMAC)
 	require.Equal(t, gmac4.MACIntMMC|gmac4.MACIntMMCRx, r.read(gmac4.MACIntStatus))
-	r.write(gmac4.MMCRxIntMask, ^uint32(0))
+	r.write(gmac4.MMC+dwregs.MMCRxIntMask, ^uint32(0))
 	require.False(t, r.level)
-	require.EqualValues(t, 6, r.read(gmac4.MMCRxInt), "octets, good and bad")
-	r.read(gmac4.MMCRxOctets)
-	require.EqualValues(t, 4, r.read(gmac4.MMCRxInt), "reading the counter clears it")
-	r.write(gmac4.MMCControl, gmac4.MMCPreset|gmac4.MMCPresetFull)
+	require.EqualValues(t, 6, r.read(gmac4.MMC+dwregs.MMCRxInt), "octets, good and bad")
+	r.read(gmac4.MMC + dwregs.MMCRxOctets)
+	require.EqualValues(t, 4, r.read(gmac4.MMC+dwregs.MMCRxInt), "reading the counter clears it")
+	r.write(gmac4.MMC+dwregs.MMCControl, dwregs.MMCPreset|dwregs.MMCPresetFull)
 	r.m.Deliver(frame(ownAddr, 60))
-	require.Equal(t, uint32(48), r.read(gmac4.MMCRxOctets), "wraps")
-	r.write(gmac4.MMCControl, gmac4.MMCPreset|gmac4.MMCPresetFull|gmac4.MMCStop)
+	require.Equal(t, uint32(48), r.read(gmac4.MMC+dwregs.MMCRxOctets), "wraps")
+	r.write(gmac4.MMC+dwregs.MMCControl, dwregs.MMCPreset|dwregs.MMCPresetFull|dwregs.MMCStop)
 	r.m.Deliver(frame(ownAddr, 60))
-	require.Equal(t, uint32(0xffffffff), r.read(gmac4.MMCRxOctets), "stops at the top")
+	require.Equal(t, uint32(0xffffffff), r.read(gmac4.MMC+dwregs.MMCRxOctets), "stops at the top")
 }
 
 // mdioDo runs one transfer and polls it.
@@ -197,12 +199,12 @@ func (r *rig) mdioDo(v uint32) uint32 {
 }
 
 func (r *rig) mdioRead(phy, reg uint32) uint32 {
-	return r.mdioDo(gmac4.Put(gmac4.MDIOPA, phy) | gmac4.Put(gmac4.MDIORDA, reg) | gmac4.Put(gmac4.MDIOGOC, gmac4.MDIORead))
+	return r.mdioDo(field.Put(gmac4.MDIOPA, phy) | field.Put(gmac4.MDIORDA, reg) | field.Put(gmac4.MDIOGOC, gmac4.MDIORead))
 }
 
 func (r *rig) mdioWrite(phy, reg, v uint32) {
 	r.write(gmac4.MACMDIOData, v)
-	r.mdioDo(gmac4.Put(gmac4.MDIOPA, phy) | gmac4.Put(gmac4.MDIORDA, reg) | gmac4.Put(gmac4.MDIOGOC, gmac4.MDIOWrite))
+	r.mdioDo(field.Put(gmac4.MDIOPA, phy) | field.Put(gmac4.MDIORDA, reg) | field.Put(gmac4.MDIOGOC, gmac4.MDIOWrite))
 }
 
 func TestMDIO(t *testing.T) {
@@ -232,18 +234,18 @@ func TestMDIO(t *testing.T) {
 
 func TestMDIOClause45(t *testing.T) {
 	r := newRig(t, Config{})
-	at := gmac4.Put(gmac4.MDIOPA, 1) | gmac4.Put(gmac4.MDIORDA, 7) | gmac4.MDIOC45E
+	at := field.Put(gmac4.MDIOPA, 1) | field.Put(gmac4.MDIORDA, 7) | gmac4.MDIOC45E
 	r.write(gmac4.MACMDIOData, 60<<16|0x0006)
-	r.mdioDo(at | gmac4.Put(gmac4.MDIOGOC, gmac4.MDIOWrite))
+	r.mdioDo(at | field.Put(gmac4.MDIOGOC, gmac4.MDIOWrite))
 	r.write(gmac4.MACMDIOData, 60<<16)
-	require.EqualValues(t, 6, r.mdioDo(at|gmac4.Put(gmac4.MDIOGOC, gmac4.MDIORead)))
+	require.EqualValues(t, 6, r.mdioDo(at|field.Put(gmac4.MDIOGOC, gmac4.MDIORead)))
 	// The same register by way of clause 22.
 	r.mdioWrite(1, 13, 7)
 	r.mdioWrite(1, 14, 60)
 	r.mdioWrite(1, 13, 1<<14|7)
 	require.EqualValues(t, 6, r.mdioRead(1, 14))
 	r.write(gmac4.MACMDIOData, 0)
-	require.EqualValues(t, 0xffff, r.mdioDo(gmac4.Put(gmac4.MDIOPA, 1)|gmac4.Put(gmac4.MDIORDA, 9)|gmac4.MDIOC45E|gmac4.Put(gmac4.MDIOGOC, gmac4.MDIORead)))
+	require.EqualValues(t, 0xffff, r.mdioDo(field.Put(gmac4.MDIOPA, 1)|field.Put(gmac4.MDIORDA, 9)|gmac4.MDIOC45E|field.Put(gmac4.MDIOGOC, gmac4.MDIORead)))
 }
 
 func TestInBandLink(t *testing.T) {
@@ -254,7 +256,7 @@ func TestInBandLink(t *testing.T) {
 	require.NotZero(t, r.read(gmac4.DMAIntStatus)&gmac4.DMAIntMAC)
 	v := r.read(gmac4.MACPHYIF)
 	require.NotZero(t, v&gmac4.PHYIFLink)
-	require.EqualValues(t, gmac4.PHYIFSpeed100, gmac4.Get(gmac4.PHYIFSpeed, v))
+	require.EqualValues(t, gmac4.PHYIFSpeed100, field.Get(gmac4.PHYIFSpeed, v))
 	require.NotZero(t, v&gmac4.PHYIFDuplex)
 	require.False(t, r.level, "cleared by reading")
 	r.m.SetLink(mac.Link{})
@@ -300,8 +302,8 @@ func TestSingleQueueFIFOIsFixed(t *testing.T) {
 	r := newRig(t, Config{TXFIFO: 4096})
 	r.write(qu(0, gmac4.TxQOpMode), 0)
 	v := r.read(qu(0, gmac4.TxQOpMode))
-	require.EqualValues(t, 15, gmac4.Get(gmac4.TxQOpTQS, v))
-	require.EqualValues(t, 2, gmac4.Get(gmac4.TxQOpTXQEN, v))
+	require.EqualValues(t, 15, field.Get(gmac4.TxQOpTQS, v))
+	require.EqualValues(t, 2, field.Get(gmac4.TxQOpTXQEN, v))
 }
 
 func TestNames(t *testing.T) {

@@ -3,6 +3,7 @@ package dwmac4
 import (
 	"sync"
 
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim/internal/phy"
 )
@@ -33,10 +34,10 @@ func (m *Model) mdioStart(v uint32) {
 		return
 	}
 	p.busy, p.result = true, p.data
-	dev, here := gmac4.Get(gmac4.MDIORDA, v), int(gmac4.Get(gmac4.MDIOPA, v)) == m.cfg.PHYAddress
+	dev, here := field.Get(gmac4.MDIORDA, v), int(field.Get(gmac4.MDIOPA, v)) == m.cfg.PHYAddress
 	c45 := v&gmac4.MDIOC45E != 0
-	reg := uint16(gmac4.Get(gmac4.MDIODataRA, p.data))
-	switch op := gmac4.Get(gmac4.MDIOGOC, v); {
+	reg := uint16(field.Get(gmac4.MDIODataRA, p.data))
+	switch op := field.Get(gmac4.MDIOGOC, v); {
 	case op == gmac4.MDIOWrite && here && c45:
 		p.phy.Write45(int(dev), reg, uint16(p.data))
 	case op == gmac4.MDIOWrite && here:

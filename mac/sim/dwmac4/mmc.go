@@ -1,6 +1,10 @@
 package dwmac4
 
-import "github.com/barewire/barewire/mac/internal/gmac4"
+import (
+	"github.com/barewire/barewire/mac/internal/gmac4"
+
+	"github.com/barewire/barewire/mac/internal/dwregs"
+)
 
 const (
 	mmcLast = 0x8FF
@@ -13,13 +17,13 @@ const (
 // count adds to an MMC counter. A counter that passes half of its range or all
 // of it raises its interrupt.
 func (m *Model) count(off uint32, n int) {
-	ctl := m.load(gmac4.MMCControl)
-	if ctl&gmac4.MMCFreeze != 0 || m.cfg.NoMMC {
+	ctl := m.load(gmac4.MMC + dwregs.MMCControl)
+	if ctl&dwregs.MMCFreeze != 0 || m.cfg.NoMMC {
 		return
 	}
 	now := m.regs[off/4].Add(uint32(n))
 	old := now - uint32(n)
-	if now < old && ctl&gmac4.MMCStop != 0 {
+	if now < old && ctl&dwregs.MMCStop != 0 {
 		m.store(off, ^uint32(0))
 	}
 	if (now^old)>>31 != 0 {
@@ -36,14 +40,14 @@ func (m *Model) mmcInterrupt(off uint32) {
 // mmcBit is the interrupt of a counter: they are in the order of the counters.
 func mmcBit(off uint32) (reg, bit uint32, ok bool) {
 	switch {
-	case off >= gmac4.MMCTxOctets && off <= gmac4.MMCTxOversize:
-		return gmac4.MMCTxInt, (off - gmac4.MMCTxOctets) / 4, true
-	case off >= gmac4.MMCRxPackets && off < gmac4.MMCIPCIntMask:
-		return gmac4.MMCRxInt, (off - gmac4.MMCRxPackets) / 4, true
+	case off >= gmac4.MMC+dwregs.MMCTxOctets && off <= gmac4.MMC+dwregs.MMCTxOversize:
+		return gmac4.MMC + dwregs.MMCTxInt, (off - gmac4.MMC - dwregs.MMCTxOctets) / 4, true
+	case off >= gmac4.MMC+dwregs.MMCRxPackets && off < gmac4.MMC+dwregs.MMCIPCIntMask:
+		return gmac4.MMC + dwregs.MMCRxInt, (off - gmac4.MMC - dwregs.MMCRxPackets) / 4, true
 	case off >= mmcIPC && off < mmcIPC+mmcOctets:
-		return gmac4.MMCIPCInt, (off - mmcIPC) / 4, true
+		return gmac4.MMC + dwregs.MMCIPCInt, (off - mmcIPC) / 4, true
 	case off >= mmcIPC+mmcOctets && off < mmcIPC+2*mmcOctets:
-		return gmac4.MMCIPCInt, 16 + (off-mmcIPC-mmcOctets)/4, true
+		return gmac4.MMC + dwregs.MMCIPCInt, 16 + (off-mmcIPC-mmcOctets)/4, true
 	}
 	return 0, 0, false
 }
@@ -58,7 +62,7 @@ func (m *Model) readMMC(off uint32) uint32 {
 	if m.load(reg)>>bit&1 != 0 {
 		m.clearBits(reg, 1<<bit)
 	}
-	if m.load(gmac4.MMCControl)&gmac4.MMCResetOnRead != 0 {
+	if m.load(gmac4.MMC+dwregs.MMCControl)&dwregs.MMCResetOnRead != 0 {
 		return m.regs[off/4].Swap(0)
 	}
 	return m.load(off)
@@ -66,23 +70,23 @@ func (m *Model) readMMC(off uint32) uint32 {
 
 func (m *Model) writeMMC(off, v uint32) {
 	switch off {
-	case gmac4.MMCControl:
+	case gmac4.MMC + dwregs.MMCControl:
 		switch {
-		case v&gmac4.MMCReset != 0:
+		case v&dwregs.MMCReset != 0:
 			m.fillMMC(0)
-		case v&gmac4.MMCPreset != 0 && v&gmac4.MMCPresetFull != 0:
+		case v&dwregs.MMCPreset != 0 && v&dwregs.MMCPresetFull != 0:
 			m.fillMMC(0xfffffff0)
-		case v&gmac4.MMCPreset != 0:
+		case v&dwregs.MMCPreset != 0:
 			m.fillMMC(0x7ffffff0)
 		}
-		m.store(off, v&^(gmac4.MMCReset|gmac4.MMCPreset))
-	case gmac4.MMCRxIntMask, gmac4.MMCTxIntMask, gmac4.MMCIPCIntMask:
+		m.store(off, v&^(dwregs.MMCReset|dwregs.MMCPreset))
+	case gmac4.MMC + dwregs.MMCRxIntMask, gmac4.MMC + dwregs.MMCTxIntMask, gmac4.MMC + dwregs.MMCIPCIntMask:
 		m.setInt(off, v)
 	}
 }
 
 func (m *Model) fillMMC(v uint32) {
-	for off := gmac4.MMCTxOctets; off <= mmcLast; off += 4 {
+	for off := gmac4.MMC + dwregs.MMCTxOctets; off <= mmcLast; off += 4 {
 		if _, _, ok := mmcBit(off); ok {
 			m.store(off, v)
 		}

@@ -19,6 +19,8 @@ import (
 	"sync/atomic"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/dwregs"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
 	"github.com/barewire/barewire/mac/sim/internal/phy"
@@ -86,7 +88,7 @@ func (m *Model) setAddress(a mac.HardwareAddr) {
 	if a == (mac.HardwareAddr{}) {
 		return
 	}
-	m.store(gmac4.AddrHigh(0), gmac4.AddrHighAE|uint32(a[5])<<8|uint32(a[4]))
+	m.store(gmac4.AddrHigh(0), dwregs.AddrHighAE|uint32(a[5])<<8|uint32(a[4]))
 	m.store(gmac4.AddrLow(0), uint32(a[3])<<24|uint32(a[2])<<16|uint32(a[1])<<8|uint32(a[0]))
 	m.loadSlots()
 }
@@ -182,9 +184,9 @@ func (m *Model) setInBand() {
 		switch l.Speed {
 		case 10:
 		case 100:
-			v |= gmac4.Put(gmac4.PHYIFSpeed, gmac4.PHYIFSpeed100)
+			v |= field.Put(gmac4.PHYIFSpeed, gmac4.PHYIFSpeed100)
 		default:
-			v |= gmac4.Put(gmac4.PHYIFSpeed, gmac4.PHYIFSpeed1000)
+			v |= field.Put(gmac4.PHYIFSpeed, gmac4.PHYIFSpeed1000)
 		}
 		if l.FullDuplex {
 			v |= gmac4.PHYIFDuplex

@@ -1,6 +1,8 @@
 package dwmac4
 
 import (
+	"github.com/barewire/barewire/mac/internal/dwregs"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
 )
@@ -42,7 +44,7 @@ func (m *Model) Read32(off uint32) uint32 {
 	if q, r, ok := split(off, gmac4.QueueBase(0), 0x40, gmac4.MaxQueues); ok {
 		return m.readQueue(q, r)
 	}
-	if off >= gmac4.MMCControl && off <= mmcLast {
+	if off >= gmac4.MMC+dwregs.MMCControl && off <= mmcLast {
 		return m.readMMC(off)
 	}
 	switch off {
@@ -101,7 +103,7 @@ func (m *Model) readQueue(q int, r uint32) uint32 {
 func (m *Model) dmaDebug(off uint32) (v uint32) {
 	for c := range m.cfg.Queues {
 		if reg, rps, tps := gmac4.DebugState(c); reg == off {
-			v |= gmac4.Put(rps, m.rxState(c)) | gmac4.Put(tps, m.txState(c))
+			v |= field.Put(rps, m.rxState(c)) | field.Put(tps, m.txState(c))
 		}
 	}
 	return v
@@ -111,11 +113,11 @@ func (m *Model) dmaDebug(off uint32) (v uint32) {
 func (m *Model) macDebug() (v uint32) {
 	for c := range m.cfg.Queues {
 		if m.tx.ch[c].busy.Load() {
-			v |= gmac4.DebugTPESTS | gmac4.Put(gmac4.DebugTFCSTS, 3)
+			v |= gmac4.DebugTPESTS | field.Put(gmac4.DebugTFCSTS, 3)
 		}
 	}
 	if v == 0 && m.tx.pausedUntil.Load() != 0 {
-		v = gmac4.Put(gmac4.DebugTFCSTS, 2)
+		v = field.Put(gmac4.DebugTFCSTS, 2)
 	}
 	return v
 }
@@ -161,7 +163,7 @@ func (m *Model) writeCommon(off, v uint32) (kick bool) {
 	if q, r, ok := split(off, gmac4.QueueBase(0), 0x40, gmac4.MaxQueues); ok {
 		return q < m.cfg.Queues && m.writeQueue(q, r, v)
 	}
-	if off >= gmac4.MMCControl && off <= mmcLast {
+	if off >= gmac4.MMC+dwregs.MMCControl && off <= mmcLast {
 		m.writeMMC(off, v)
 		return false
 	}
@@ -297,7 +299,7 @@ func (m *Model) writeChannel(c int, r, v uint32) {
 	case gmac4.ChanTxControl:
 		m.setTXControl(c, v)
 	case gmac4.ChanRxControl:
-		m.setRXControl(c, v&^gmac4.Put(gmac4.RxControlRBSZ, 7))
+		m.setRXControl(c, v&^field.Put(gmac4.RxControlRBSZ, 7))
 	case gmac4.ChanTxRingLen, gmac4.ChanRxRingLen:
 		m.store(off, v&gmac4.RingLenMask)
 	case gmac4.ChanRxWatchdog:
@@ -372,15 +374,15 @@ func (m *Model) setReset() {
 		m.store(gmac4.AddrHigh(n), 0xffff)
 		m.store(gmac4.AddrLow(n), 0xffffffff)
 	}
-	m.store(gmac4.AddrHigh(0), gmac4.AddrHighAE|0xffff)
+	m.store(gmac4.AddrHigh(0), dwregs.AddrHighAE|0xffff)
 	m.loadSlots()
 	for q := range m.cfg.Queues {
 		m.store(gmac4.QueueBase(q)+gmac4.TxQOpMode, 0)
 	}
 	if m.cfg.Queues == 1 {
-		m.store(gmac4.QueueBase(0)+gmac4.TxQOpMode, gmac4.Put(gmac4.TxQOpTXQEN, gmac4.TxQEnabled)|
-			gmac4.Put(gmac4.TxQOpTQS, uint32(max(m.cfg.TXFIFO/256-1, 0))))
-		m.store(gmac4.QueueBase(0)+gmac4.RxQOpMode, gmac4.Put(gmac4.RxQOpRQS, uint32(max(m.cfg.RXFIFO/256-1, 0))))
+		m.store(gmac4.QueueBase(0)+gmac4.TxQOpMode, field.Put(gmac4.TxQOpTXQEN, gmac4.TxQEnabled)|
+			field.Put(gmac4.TxQOpTQS, uint32(max(m.cfg.TXFIFO/256-1, 0))))
+		m.store(gmac4.QueueBase(0)+gmac4.RxQOpMode, field.Put(gmac4.RxQOpRQS, uint32(max(m.cfg.RXFIFO/256-1, 0))))
 	}
 	if m.cfg.InBandLink {
 		m.setInBand()

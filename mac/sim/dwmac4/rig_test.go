@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
 	"github.com/barewire/barewire/mac/sim/internal/offload"
@@ -93,10 +94,10 @@ func (r *rig) setup(n, size int) {
 	for c := range r.m.cfg.Queues {
 		r.rx[c], r.tx[c] = r.ring(n, size, 16), r.ring(n, size, 16)
 		r.program(c)
-		r.write(qu(c, gmac4.TxQOpMode), gmac4.TxQOpTSF|gmac4.Put(gmac4.TxQOpTXQEN, 2)|
-			gmac4.Put(gmac4.TxQOpTQS, uint32(r.m.cfg.TXFIFO/r.m.cfg.Queues/256-1)))
+		r.write(qu(c, gmac4.TxQOpMode), gmac4.TxQOpTSF|field.Put(gmac4.TxQOpTXQEN, 2)|
+			field.Put(gmac4.TxQOpTQS, uint32(r.m.cfg.TXFIFO/r.m.cfg.Queues/256-1)))
 		r.write(qu(c, gmac4.RxQOpMode), gmac4.RxQOpRSF|gmac4.RxQOpDISTCPEF|
-			gmac4.Put(gmac4.RxQOpRQS, uint32(r.m.cfg.RXFIFO/r.m.cfg.Queues/256-1)))
+			field.Put(gmac4.RxQOpRQS, uint32(r.m.cfg.RXFIFO/r.m.cfg.Queues/256-1)))
 		r.set(gmac4.MACRxQCtrl0, gmac4.RxQGeneric<<(2*c))
 		r.set(gmac4.RxQDMAMap(c), uint32(c)<<(8*(c%4)))
 	}
@@ -112,7 +113,7 @@ func (r *rig) setup(n, size int) {
 // program writes ring addresses and lengths of channel c, and starts it.
 func (r *rig) program(c int) {
 	rx, tx := r.rx[c], r.tx[c]
-	r.write(ch(c, gmac4.ChanRxControl), gmac4.Put(gmac4.RxControlRBSZ, uint32(rx.size)))
+	r.write(ch(c, gmac4.ChanRxControl), field.Put(gmac4.RxControlRBSZ, uint32(rx.size)))
 	r.write(ch(c, gmac4.ChanTxControl), 0)
 	r.write(ch(c, gmac4.ChanRxListHigh), uint32(rx.mem.DeviceAddr()>>32))
 	r.write(ch(c, gmac4.ChanRxList), uint32(rx.mem.DeviceAddr()))

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/dwregs"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
 )
@@ -105,7 +107,7 @@ func (m *Model) DeliverWire(wire []byte) {
 	defer m.rx.mu.Unlock()
 	if len(wire) < 14+fcsLen {
 		if m.load(gmac4.MACConfig)&gmac4.ConfigRE != 0 {
-			m.count(gmac4.MMCRxRunt, 1)
+			m.count(gmac4.MMC+dwregs.MMCRxRunt, 1)
 		}
 		return
 	}
@@ -143,7 +145,7 @@ func (m *Model) arrive(f, fcs []byte, good bool) (kick bool) {
 	r := m.filter(f)
 	if typ == typeControl {
 		kick = m.pauseFrame(f, good)
-		switch gmac4.Get(gmac4.FilterPCF, m.load(gmac4.MACPacketFilter)) {
+		switch field.Get(dwregs.FilterPCF, m.load(gmac4.MACPacketFilter)) {
 		case 0:
 			r.pass = false
 		case 1:
@@ -153,7 +155,7 @@ func (m *Model) arrive(f, fcs []byte, good bool) (kick bool) {
 		}
 	}
 	passVLAN := m.passesVLAN(tagged, tci)
-	if !r.pass || !passVLAN && m.load(gmac4.MACPacketFilter)&gmac4.FilterVTFE != 0 {
+	if !r.pass || !passVLAN && m.load(gmac4.MACPacketFilter)&dwregs.FilterVTFE != 0 {
 		m.stat.filtered.Add(1)
 		return kick
 	}
@@ -199,7 +201,7 @@ func lengthType(f []byte, typ uint16, tagged bool) uint32 {
 	case typ < typeLeast:
 		lt = gmac4.LTLength
 	}
-	return gmac4.Put(gmac4.RDES3LT, lt)
+	return field.Put(gmac4.RDES3LT, lt)
 }
 
 // judge finds length and CRC errors, counts the frame, and returns it cut to what
@@ -229,7 +231,7 @@ func (m *Model) judge(fr *rxFrame, f []byte, config uint32, tagged, good bool) [
 	if n > limit {
 		f, n, good = f[:limit-fcsLen], limit, false
 		fr.d3 |= gmac4.RDES3RWT | gmac4.RDES3ES
-		m.count(gmac4.MMCRxWatchdog, 1)
+		m.count(gmac4.MMC+dwregs.MMCRxWatchdog, 1)
 	}
 	if n > giant {
 		fr.d3 |= gmac4.RDES3GP | gmac4.RDES3ES
@@ -242,38 +244,38 @@ func (m *Model) judge(fr *rxFrame, f []byte, config uint32, tagged, good bool) [
 }
 
 func (m *Model) countRX(f []byte, n, giant int, tagged, good bool) {
-	m.count(gmac4.MMCRxPackets, 1)
-	m.count(gmac4.MMCRxOctets, n)
-	m.count(gmac4.MMCRx64+4*bin(n), 1)
+	m.count(gmac4.MMC+dwregs.MMCRxPackets, 1)
+	m.count(gmac4.MMC+dwregs.MMCRxOctets, n)
+	m.count(gmac4.MMC+dwregs.MMCRx64+4*bin(n), 1)
 	switch {
 	case !good && n < minFrame:
-		m.count(gmac4.MMCRxRunt, 1)
+		m.count(gmac4.MMC+dwregs.MMCRxRunt, 1)
 		return
 	case !good && n > giant:
-		m.count(gmac4.MMCRxJabber, 1)
+		m.count(gmac4.MMC+dwregs.MMCRxJabber, 1)
 		return
 	case !good:
-		m.count(gmac4.MMCRxCRC, 1)
+		m.count(gmac4.MMC+dwregs.MMCRxCRC, 1)
 		return
 	case n < minFrame:
-		m.count(gmac4.MMCRxUndersize, 1)
+		m.count(gmac4.MMC+dwregs.MMCRxUndersize, 1)
 	case n > giant:
-		m.count(gmac4.MMCRxOversize, 1)
+		m.count(gmac4.MMC+dwregs.MMCRxOversize, 1)
 	}
 	if typ := int(binary.BigEndian.Uint16(f[12:])); typ < typeLeast && 14+typ > len(f) {
-		m.count(gmac4.MMCRxLength, 1)
+		m.count(gmac4.MMC+dwregs.MMCRxLength, 1)
 	}
-	m.count(gmac4.MMCRxOctetsG, n)
+	m.count(gmac4.MMC+dwregs.MMCRxOctetsG, n)
 	if tagged {
-		m.count(gmac4.MMCRxVLAN, 1)
+		m.count(gmac4.MMC+dwregs.MMCRxVLAN, 1)
 	}
 	switch a := mac.HardwareAddr(f[:6]); {
 	case a == mac.Broadcast:
-		m.count(gmac4.MMCRxBcastG, 1)
+		m.count(gmac4.MMC+dwregs.MMCRxBcastG, 1)
 	case a.Multicast():
-		m.count(gmac4.MMCRxMcastG, 1)
+		m.count(gmac4.MMC+dwregs.MMCRxMcastG, 1)
 	default:
-		m.count(gmac4.MMCRxUcastG, 1)
+		m.count(gmac4.MMC+dwregs.MMCRxUcastG, 1)
 	}
 }
 
@@ -324,7 +326,7 @@ func (m *Model) layOut(fr *rxFrame, f, fcs []byte, config uint32, typ uint16, ta
 		fr.pieces[0], fr.pieces[1], fr.pieces[2] = f[:len(f)/2], nil, nil
 		fr.n = len(f) / 2
 		fr.d3 |= gmac4.RDES3OE | gmac4.RDES3ES
-		m.count(gmac4.MMCRxOverflow, 1)
+		m.count(gmac4.MMC+dwregs.MMCRxOverflow, 1)
 	}
 	fr.cut, fr.noFirst = m.faults.Hit(sim.Truncated), m.faults.Hit(sim.MissingFirst)
 	fr.badCount = m.faults.Hit(sim.BadLength)
@@ -332,7 +334,7 @@ func (m *Model) layOut(fr *rxFrame, f, fcs []byte, config uint32, typ uint16, ta
 
 // stripsVLAN is VLAN_TAG.EVLS.
 func (m *Model) stripsVLAN(pass bool) bool {
-	switch gmac4.Get(gmac4.VLANTagEVLS, m.load(gmac4.MACVLANTag)) {
+	switch field.Get(gmac4.VLANTagEVLS, m.load(gmac4.MACVLANTag)) {
 	case 1:
 		return pass
 	case 2:

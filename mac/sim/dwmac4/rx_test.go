@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/barewire/barewire/mac/internal/dwregs"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
 )
@@ -115,8 +117,8 @@ func TestExhaustionAndRecovery(t *testing.T) {
 	require.True(t, r.level)
 	require.Equal(t, uint32(gmac4.RxStateSuspended), r.read(gmac4.DMADebug0)>>8&15)
 	debug := r.read(qu(0, gmac4.RxQDebug))
-	require.EqualValues(t, 2, gmac4.Get(gmac4.RxQDebugPRXQ, debug))
-	require.EqualValues(t, 1, gmac4.Get(gmac4.RxQDebugRXQ, debug))
+	require.EqualValues(t, 2, field.Get(gmac4.RxQDebugPRXQ, debug))
+	require.EqualValues(t, 1, field.Get(gmac4.RxQDebugRXQ, debug))
 	r.ack(0, ^uint32(0))
 	for i := 4; i < 7; i++ {
 		r.rx[0].arm(i, 0)
@@ -183,7 +185,7 @@ func TestFIFOOverflow(t *testing.T) {
 	for range 10 {
 		r.m.Deliver(frame(ownAddr, 1000)) // 1016 bytes each: four fit
 	}
-	require.EqualValues(t, 6, r.read(gmac4.MMCRxOverflow))
+	require.EqualValues(t, 6, r.read(gmac4.MMC+dwregs.MMCRxOverflow))
 	require.EqualValues(t, 6, r.m.Stats().Overflow)
 	require.EqualValues(t, 1, r.read(gmac4.MTLIntStatus))
 	require.True(t, r.level)
@@ -201,7 +203,7 @@ func TestFlushWhenStopped(t *testing.T) {
 	r := newRig(t, Config{})
 	r.write(ch(0, gmac4.ChanRxControl), gmac4.RxControlRPF)
 	r.m.Deliver(frame(ownAddr, 60))
-	require.EqualValues(t, 1, gmac4.Get(gmac4.RxQMissedMissed, r.read(qu(0, gmac4.RxQMissed))))
+	require.EqualValues(t, 1, field.Get(gmac4.RxQMissedMissed, r.read(qu(0, gmac4.RxQMissed))))
 	require.EqualValues(t, 1, r.read(ch(0, gmac4.ChanMissed)))
 	require.NotZero(t, r.status(0)&gmac4.IntRPS)
 }
@@ -288,7 +290,7 @@ func TestDescriptorSkipLength(t *testing.T) {
 	r.clear(ch(0, gmac4.ChanRxControl), gmac4.RxControlSR)
 	mem := r.allocUse(4*32, 0)
 	w, _ := sim.Words(mem.Bytes())
-	r.write(ch(0, gmac4.ChanControl), gmac4.Put(gmac4.ControlDSL, 2))
+	r.write(ch(0, gmac4.ChanControl), field.Put(gmac4.ControlDSL, 2))
 	r.write(ch(0, gmac4.ChanRxListHigh), uint32(mem.DeviceAddr()>>32))
 	r.write(ch(0, gmac4.ChanRxList), uint32(mem.DeviceAddr()))
 	r.write(ch(0, gmac4.ChanRxRingLen), 3)
@@ -402,20 +404,20 @@ func TestReceiveErrors(t *testing.T) {
 		arrives  bool
 		counters map[uint32]uint32
 	}{
-		{"bad FCS dropped", bad(frame(ownAddr, 60)), 0, 0, 0, false, map[uint32]uint32{gmac4.MMCRxCRC: 1}},
-		{"bad FCS forwarded", bad(frame(ownAddr, 60)), 0, gmac4.RxQOpFEP, gmac4.RDES3CE, true, map[uint32]uint32{gmac4.MMCRxCRC: 1}},
-		{"runt with good FCS", good(frame(ownAddr, 30)), 0, 0, 0, false, map[uint32]uint32{gmac4.MMCRxUndersize: 1}},
-		{"undersized forwarded", good(frame(ownAddr, 30)), 0, gmac4.RxQOpFUP, 0, true, map[uint32]uint32{gmac4.MMCRxUndersize: 1}},
-		{"runt with bad FCS", bad(frame(ownAddr, 30)), 0, 0, 0, false, map[uint32]uint32{gmac4.MMCRxRunt: 1}},
-		{"tiny", []byte{1, 2, 3}, 0, 0, 0, false, map[uint32]uint32{gmac4.MMCRxRunt: 1}},
-		{"largest", good(frame(ownAddr, 1514)), 0, 0, 0, true, map[uint32]uint32{gmac4.MMCRxOversize: 0}},
-		{"giant", good(frame(ownAddr, 1515)), 0, 0, gmac4.RDES3GP, true, map[uint32]uint32{gmac4.MMCRxOversize: 1}},
-		{"tagged, four bytes more", good(tag(frame(ownAddr, 1514), 5)), 0, 0, 0, true, map[uint32]uint32{gmac4.MMCRxVLAN: 1}},
+		{"bad FCS dropped", bad(frame(ownAddr, 60)), 0, 0, 0, false, map[uint32]uint32{gmac4.MMC + dwregs.MMCRxCRC: 1}},
+		{"bad FCS forwarded", bad(frame(ownAddr, 60)), 0, gmac4.RxQOpFEP, gmac4.RDES3CE, true, map[uint32]uint32{gmac4.MMC + dwregs.MMCRxCRC: 1}},
+		{"runt with good FCS", good(frame(ownAddr, 30)), 0, 0, 0, false, map[uint32]uint32{gmac4.MMC + dwregs.MMCRxUndersize: 1}},
+		{"undersized forwarded", good(frame(ownAddr, 30)), 0, gmac4.RxQOpFUP, 0, true, map[uint32]uint32{gmac4.MMC + dwregs.MMCRxUndersize: 1}},
+		{"runt with bad FCS", bad(frame(ownAddr, 30)), 0, 0, 0, false, map[uint32]uint32{gmac4.MMC + dwregs.MMCRxRunt: 1}},
+		{"tiny", []byte{1, 2, 3}, 0, 0, 0, false, map[uint32]uint32{gmac4.MMC + dwregs.MMCRxRunt: 1}},
+		{"largest", good(frame(ownAddr, 1514)), 0, 0, 0, true, map[uint32]uint32{gmac4.MMC + dwregs.MMCRxOversize: 0}},
+		{"giant", good(frame(ownAddr, 1515)), 0, 0, gmac4.RDES3GP, true, map[uint32]uint32{gmac4.MMC + dwregs.MMCRxOversize: 1}},
+		{"tagged, four bytes more", good(tag(frame(ownAddr, 1514), 5)), 0, 0, 0, true, map[uint32]uint32{gmac4.MMC + dwregs.MMCRxVLAN: 1}},
 		{"no giant with S2KP", good(frame(ownAddr, 1996)), gmac4.ConfigS2KP, 0, 0, true, nil},
 		{"no giant with JE", good(frame(ownAddr, 9014)), gmac4.ConfigJE, 0, 0, true, nil},
 		{"giant with JE", good(frame(ownAddr, 9015)), gmac4.ConfigJE, 0, gmac4.RDES3GP, true, nil},
-		{"watchdog", good(frame(ownAddr, 2045)), 0, gmac4.RxQOpFEP, gmac4.RDES3RWT | gmac4.RDES3GP | gmac4.RDES3CE, true, map[uint32]uint32{gmac4.MMCRxWatchdog: 1, gmac4.MMCRxJabber: 1}},
-		{"watchdog drops", good(frame(ownAddr, 2045)), 0, 0, 0, false, map[uint32]uint32{gmac4.MMCRxWatchdog: 1}},
+		{"watchdog", good(frame(ownAddr, 2045)), 0, gmac4.RxQOpFEP, gmac4.RDES3RWT | gmac4.RDES3GP | gmac4.RDES3CE, true, map[uint32]uint32{gmac4.MMC + dwregs.MMCRxWatchdog: 1, gmac4.MMC + dwregs.MMCRxJabber: 1}},
+		{"watchdog drops", good(frame(ownAddr, 2045)), 0, 0, 0, false, map[uint32]uint32{gmac4.MMC + dwregs.MMCRxWatchdog: 1}},
 		{"watchdog off", good(frame(ownAddr, 4000)), gmac4.ConfigWD, 0, gmac4.RDES3GP, true, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -479,7 +481,7 @@ func TestStripPadAndFCS(t *testing.T) {
 			r.post(0, 0, 7, 0)
 			r.m.Deliver(c.f)
 			require.Equal(t, c.pl, r.rx[0].w[3]&gmac4.RDES3PL)
-			require.Equal(t, c.lt, gmac4.Get(gmac4.RDES3LT, r.rx[0].w[3]))
+			require.Equal(t, c.lt, field.Get(gmac4.RDES3LT, r.rx[0].w[3]))
 		})
 	}
 }
@@ -505,7 +507,7 @@ func TestBusErrors(t *testing.T) {
 				r.m.Deliver(frame(ownAddr, 60))
 			}
 			require.NotZero(t, r.status(0)&gmac4.IntFBE)
-			require.Equal(t, c.code, gmac4.Get(gmac4.StatusREB, r.status(0)))
+			require.Equal(t, c.code, field.Get(gmac4.StatusREB, r.status(0)))
 			require.False(t, r.rx[0].own(0))
 			require.True(t, r.rx[0].own(1))
 			r.write(ch(0, gmac4.ChanRxTail), r.rx[0].tail(7))
@@ -536,7 +538,7 @@ func TestReceiveFaults(t *testing.T) {
 	}{
 		{sim.BadCRC, func(t *testing.T, r *rig) {
 			require.NotZero(t, r.rx[0].w[3]&gmac4.RDES3CE)
-			require.EqualValues(t, 1, r.read(gmac4.MMCRxCRC))
+			require.EqualValues(t, 1, r.read(gmac4.MMC+dwregs.MMCRxCRC))
 		}},
 		{sim.Overflow, func(t *testing.T, r *rig) {
 			require.Equal(t, gmac4.RDES3OE|gmac4.RDES3ES|gmac4.RDES3LD, r.rx[0].w[3]&(gmac4.RDES3OE|gmac4.RDES3ES|gmac4.RDES3LD))

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/barewire/barewire/mac/internal/dwregs"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
 )
@@ -42,7 +44,7 @@ type rxChannel struct {
 
 // stride is the distance of descriptors of channel c in bytes.
 func (m *Model) stride(c int) uint64 {
-	return gmac4.DescriptorSize + 8*uint64(gmac4.Get(gmac4.ControlDSL, m.channel(c, gmac4.ChanControl)))
+	return gmac4.DescriptorSize + 8*uint64(field.Get(gmac4.ControlDSL, m.channel(c, gmac4.ChanControl)))
 }
 
 func (m *Model) rxAddr(c int) uint64 {
@@ -133,7 +135,7 @@ func (m *Model) takeRX(c int) bool {
 	ch := &m.rx.ch[c]
 	w, ok := m.descriptor(m.rxAddr(c), false)
 	if !ok {
-		m.busError(c, &ch.dead, gmac4.Put(gmac4.StatusREB, gmac4.BusErrDescriptorRead))
+		m.busError(c, &ch.dead, field.Put(gmac4.StatusREB, gmac4.BusErrDescriptorRead))
 		return false
 	}
 	own := atomic.LoadUint32(&w[3])
@@ -173,7 +175,7 @@ func (m *Model) transfer(c int, f *rxFrame) bool {
 	ch := &m.rx.ch[c]
 	ch.busy.Store(true)
 	defer ch.busy.Store(false)
-	size := int(gmac4.Get(gmac4.RxControlRBSZ, m.channel(c, gmac4.ChanRxControl)))
+	size := int(field.Get(gmac4.RxControlRBSZ, m.channel(c, gmac4.ChanRxControl)))
 	for {
 		if !m.fetchRX(c) {
 			return false
@@ -219,7 +221,7 @@ func (m *Model) writeRX(c int, f *rxFrame, addr uint64, size int) bool {
 	}
 	b, err := m.mem.Slice(addr, n, true)
 	if err != nil || m.faults.Hit(sim.RXBusError) {
-		m.busError(c, &ch.dead, gmac4.Put(gmac4.StatusREB, gmac4.BusErrBufferWrite))
+		m.busError(c, &ch.dead, field.Put(gmac4.StatusREB, gmac4.BusErrBufferWrite))
 		return false
 	}
 	f.copyTo(b, ch.off)
@@ -234,7 +236,7 @@ func (m *Model) closeRX(c int, f *rxFrame, last bool) bool {
 	ch := &m.rx.ch[c]
 	w, ok := m.descriptor(m.rxAddr(c), true)
 	if !ok {
-		m.busError(c, &ch.dead, gmac4.Put(gmac4.StatusREB, gmac4.BusErrDescriptorWrite))
+		m.busError(c, &ch.dead, field.Put(gmac4.StatusREB, gmac4.BusErrDescriptorWrite))
 		return false
 	}
 	m.rx.junk = junk(m.rx.junk)
@@ -292,7 +294,7 @@ func (m *Model) startWatchdog(c int) {
 	if ch.armed || w&gmac4.WatchdogRWT == 0 {
 		return
 	}
-	cycles := time.Duration(w&gmac4.WatchdogRWT) * gmac4.WatchdogUnit << gmac4.Get(gmac4.WatchdogRWTU, w)
+	cycles := time.Duration(w&gmac4.WatchdogRWT) * dwregs.WatchdogUnit << field.Get(gmac4.WatchdogRWTU, w)
 	d := cycles * time.Second / time.Duration(m.cfg.ClockHz)
 	ch.armed, ch.deadline = true, m.clock.Now().Add(d)
 	if ch.timer == nil {
@@ -373,7 +375,7 @@ func (m *Model) checkArmed(c int) {
 	}
 	m.rx.mu.Lock()
 	defer m.rx.mu.Unlock()
-	size := uint64(gmac4.Get(gmac4.RxControlRBSZ, m.channel(c, gmac4.ChanRxControl)))
+	size := uint64(field.Get(gmac4.RxControlRBSZ, m.channel(c, gmac4.ChanRxControl)))
 	var addrs []uint64
 	m.eachArmed(c, func(w []uint32) {
 		d3 := atomic.LoadUint32(&w[3])

@@ -1,6 +1,8 @@
 package dwmac4
 
 import (
+	"github.com/barewire/barewire/mac/internal/dwregs"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 )
 
@@ -54,7 +56,7 @@ func (q *rxQueue) reset() { q.head, q.count, q.bytes, q.paused = 0, 0, 0, false 
 
 // rxFIFO is the programmed size of queue q in bytes.
 func (m *Model) rxFIFO(q int) int {
-	return (int(gmac4.Get(gmac4.RxQOpRQS, m.queue(q, gmac4.RxQOpMode))) + 1) * 256
+	return (int(field.Get(gmac4.RxQOpRQS, m.queue(q, gmac4.RxQOpMode))) + 1) * 256
 }
 
 // queueFrame hands a frame to DMA, or puts it into queue q when DMA cannot take
@@ -95,7 +97,7 @@ func (m *Model) queueFrame(q int, f *rxFrame) {
 func (m *Model) overflow(q int) {
 	off := gmac4.QueueBase(q) + gmac4.RxQMissed
 	m.bump(off, gmac4.RxQMissedOverflow, gmac4.RxQMissedOvfOver)
-	m.count(gmac4.MMCRxOverflow, 1)
+	m.count(gmac4.MMC+dwregs.MMCRxOverflow, 1)
 	m.stat.overflow.Add(1)
 	m.or(gmac4.QueueBase(q)+gmac4.QInt, gmac4.QIntRXOVF)
 }
@@ -106,12 +108,12 @@ func (m *Model) missed(q, c int) {
 	m.bump(gmac4.ChanBase(c)+gmac4.ChanMissed, gmac4.MissedCount, gmac4.MissedOverflow)
 }
 
-// bump adds one to a counter in a field, and sets over when it wraps.
-func (m *Model) bump(off, field, over uint32) {
+// bump adds one to the counter in field count, and sets over when it wraps.
+func (m *Model) bump(off, count, over uint32) {
 	v := m.load(off)
-	n := gmac4.Get(field, v) + 1
-	next := v&^field | gmac4.Put(field, n)
-	if gmac4.Put(field, n)&field == 0 {
+	n := field.Get(count, v) + 1
+	next := v&^count | field.Put(count, n)
+	if field.Put(count, n)&count == 0 {
 		next |= over
 	}
 	m.store(off, next)
@@ -181,9 +183,9 @@ func (m *Model) flushRX(c int) {
 	}
 }
 
-// threshold is the fill level that a field of RxQOpMode stands for.
-func (m *Model) threshold(q int, field uint32) int {
-	return m.rxFIFO(q) - 1024 - 512*int(gmac4.Get(field, m.queue(q, gmac4.RxQOpMode)))
+// threshold is the fill level that field level of RxQOpMode stands for.
+func (m *Model) threshold(q int, level uint32) int {
+	return m.rxFIFO(q) - 1024 - 512*int(field.Get(level, m.queue(q, gmac4.RxQOpMode)))
 }
 
 // flowControl asks for a pause frame when the fill of queue q passes RFA, and
@@ -220,5 +222,5 @@ func (m *Model) rxDebug(q int) uint32 {
 	default:
 		level = 1
 	}
-	return gmac4.Put(gmac4.RxQDebugPRXQ, uint32(rq.count)) | gmac4.Put(gmac4.RxQDebugRXQ, level)
+	return field.Put(gmac4.RxQDebugPRXQ, uint32(rq.count)) | field.Put(gmac4.RxQDebugRXQ, level)
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/dwregs"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
 	"github.com/barewire/barewire/mac/sim/internal/offload"
@@ -97,13 +99,13 @@ func (m *Model) sendFrame(c int) (status uint32, fits bool) {
 	for len(f) < minFrame-fcsLen {
 		f = append(f, 0)
 	}
-	if n := int(gmac4.Get(gmac4.TDES3FL, ch.first)); n != len(ch.data) {
+	if n := int(field.Get(gmac4.TDES3FL, ch.first)); n != len(ch.data) {
 		m.bad.Record("channel %d: TDES3.FL %d, descriptors hold %d", c, n, len(ch.data))
 	}
 	if !m.fitsFIFO(c, len(f)) {
 		return 0, false
 	}
-	if cic := gmac4.Get(gmac4.TDES3CIC, ch.first); cic != gmac4.CICNone && !m.cfg.NoTXChecksum {
+	if cic := field.Get(gmac4.TDES3CIC, ch.first); cic != gmac4.CICNone && !m.cfg.NoTXChecksum {
 		status = m.insert(c, f, cic)
 	}
 	m.emit(c, f)
@@ -132,9 +134,9 @@ func (m *Model) sendSegments(c int) bool {
 	ch := &m.tx.ch[c]
 	mss := ch.mss
 	if mss == 0 {
-		mss = int(gmac4.Get(gmac4.ControlMSS, m.channel(c, gmac4.ChanControl)))
+		mss = int(field.Get(gmac4.ControlMSS, m.channel(c, gmac4.ChanControl)))
 	}
-	l4 := 4 * int(gmac4.Get(gmac4.TDES3THL, ch.first))
+	l4 := 4 * int(field.Get(gmac4.TDES3THL, ch.first))
 	if n := int(ch.first & gmac4.TDES3TPL); n != len(ch.data)-ch.header {
 		m.bad.Record("channel %d: TDES3.TPL %d, descriptors hold %d", c, n, len(ch.data)-ch.header)
 	}
@@ -169,11 +171,11 @@ func (m *Model) fitsFIFO(c, n int) bool {
 	if mode&gmac4.TxQOpTSF == 0 {
 		return true
 	}
-	burst := 8 * int(gmac4.Get(gmac4.TxControlPBL, m.channel(c, gmac4.ChanTxControl)))
+	burst := 8 * int(field.Get(gmac4.TxControlPBL, m.channel(c, gmac4.ChanTxControl)))
 	if m.channel(c, gmac4.ChanControl)&gmac4.ControlPBLx8 != 0 {
 		burst *= 8
 	}
-	return n+burst <= (int(gmac4.Get(gmac4.TxQOpTQS, mode))+1)*256
+	return n+burst <= (int(field.Get(gmac4.TxQOpTQS, mode))+1)*256
 }
 
 // emit counts a frame and puts it on the wire with the lock released.
@@ -194,26 +196,26 @@ func (m *Model) emit(c int, f []byte) {
 
 func (m *Model) countTX(f []byte) {
 	n := len(f) + fcsLen
-	m.count(gmac4.MMCTxOctets, n)
-	m.count(gmac4.MMCTxOctetsG, n)
-	m.count(gmac4.MMCTxPackets, 1)
-	m.count(gmac4.MMCTxPacketsG, 1)
-	m.count(gmac4.MMCTx64+4*bin(n), 1)
+	m.count(gmac4.MMC+dwregs.MMCTxOctets, n)
+	m.count(gmac4.MMC+dwregs.MMCTxOctetsG, n)
+	m.count(gmac4.MMC+dwregs.MMCTxPackets, 1)
+	m.count(gmac4.MMC+dwregs.MMCTxPacketsG, 1)
+	m.count(gmac4.MMC+dwregs.MMCTx64+4*bin(n), 1)
 	switch a := mac.HardwareAddr(f[:6]); {
 	case a == mac.Broadcast:
-		m.count(gmac4.MMCTxBcast, 1)
-		m.count(gmac4.MMCTxBcastG, 1)
+		m.count(gmac4.MMC+dwregs.MMCTxBcast, 1)
+		m.count(gmac4.MMC+dwregs.MMCTxBcastG, 1)
 	case a.Multicast():
-		m.count(gmac4.MMCTxMcast, 1)
-		m.count(gmac4.MMCTxMcastG, 1)
+		m.count(gmac4.MMC+dwregs.MMCTxMcast, 1)
+		m.count(gmac4.MMC+dwregs.MMCTxMcastG, 1)
 	default:
-		m.count(gmac4.MMCTxUcast, 1)
+		m.count(gmac4.MMC+dwregs.MMCTxUcast, 1)
 	}
 	if binary.BigEndian.Uint16(f[12:]) == typeVLAN {
-		m.count(gmac4.MMCTxVLAN, 1)
+		m.count(gmac4.MMC+dwregs.MMCTxVLAN, 1)
 	}
 	if n > 1522 {
-		m.count(gmac4.MMCTxOversize, 1)
+		m.count(gmac4.MMC+dwregs.MMCTxOversize, 1)
 	}
 }
 
@@ -240,9 +242,9 @@ func (m *Model) sendPause() bool {
 	binary.BigEndian.PutUint16(f[12:], typeControl)
 	binary.BigEndian.PutUint16(f[14:], opPause)
 	if kind == pauseOn {
-		binary.BigEndian.PutUint16(f[16:], uint16(gmac4.Get(gmac4.TxFlowPT, m.load(gmac4.TxFlow(0)))))
+		binary.BigEndian.PutUint16(f[16:], uint16(field.Get(gmac4.TxFlowPT, m.load(gmac4.TxFlow(0)))))
 	}
-	m.count(gmac4.MMCTxPause, 1)
+	m.count(gmac4.MMC+dwregs.MMCTxPause, 1)
 	m.emit(0, f)
 	return true
 }
@@ -259,7 +261,7 @@ func (m *Model) pauseFrame(f []byte, good bool) bool {
 			return false
 		}
 	}
-	m.count(gmac4.MMCRxPause, 1)
+	m.count(gmac4.MMC+dwregs.MMCRxPause, 1)
 	if m.load(gmac4.MACRxFlow)&gmac4.RxFlowRFE == 0 {
 		return false
 	}
@@ -302,7 +304,7 @@ func (m *Model) flushTX(c int) {
 // txDebug is MTL_TxQq_Debug.
 func (m *Model) txDebug(q int) (v uint32) {
 	if m.tx.ch[q].holding.Load() {
-		v = gmac4.TxQDebugTXQ | gmac4.Put(gmac4.TxQDebugTRC, gmac4.TRCRead) | gmac4.Put(gmac4.TxQDebugPTXQ, 1)
+		v = gmac4.TxQDebugTXQ | field.Put(gmac4.TxQDebugTRC, gmac4.TRCRead) | field.Put(gmac4.TxQDebugPTXQ, 1)
 	}
 	if m.tx.pausedUntil.Load() != 0 {
 		v |= gmac4.TxQDebugPAUSED

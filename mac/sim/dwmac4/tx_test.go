@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/dwregs"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
 	"github.com/barewire/barewire/mac/sim/internal/offload"
@@ -137,7 +139,7 @@ func TestTransmitWaitsForMACAndQueueAndLink(t *testing.T) {
 		{"TE", func(r *rig) { r.clear(gmac4.MACConfig, gmac4.ConfigTE) }, func(r *rig) { r.set(gmac4.MACConfig, gmac4.ConfigTE) }, false},
 		{"link", func(r *rig) { r.m.SetLink(mac.Link{}) }, func(r *rig) { r.m.SetLink(mac.Link{Up: true}) }, false},
 		{"TXQEN", func(r *rig) { r.clear(qu(0, gmac4.TxQOpMode), gmac4.TxQOpTXQEN) },
-			func(r *rig) { r.set(qu(0, gmac4.TxQOpMode), gmac4.Put(gmac4.TxQOpTXQEN, 2)) }, false},
+			func(r *rig) { r.set(qu(0, gmac4.TxQOpMode), field.Put(gmac4.TxQOpTXQEN, 2)) }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t, Config{Queues: 2})
@@ -195,7 +197,7 @@ func TestTransmitErrors(t *testing.T) {
 		}},
 		{"checksum without store and forward", func(r *rig) {
 			r.clear(qu(0, gmac4.TxQOpMode), gmac4.TxQOpTSF)
-			r.send(0, 0, frame(peerAddr, 60), 0, gmac4.Put(gmac4.TDES3CIC, 3))
+			r.send(0, 0, frame(peerAddr, 60), 0, field.Put(gmac4.TDES3CIC, 3))
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -213,7 +215,7 @@ func TestTransmitBusError(t *testing.T) {
 	r.send(0, 1, frame(peerAddr, 60), 0, 0)
 	require.Len(t, r.sent, 1)
 	require.NotZero(t, r.status(0)&gmac4.IntFBE)
-	require.EqualValues(t, gmac4.BusErrBufferRead, gmac4.Get(gmac4.StatusTEB, r.status(0)))
+	require.EqualValues(t, gmac4.BusErrBufferRead, field.Get(gmac4.StatusTEB, r.status(0)))
 	require.True(t, r.tx[0].own(1))
 	require.True(t, r.level)
 }
@@ -280,7 +282,7 @@ func TestDoorbellWhileBusy(t *testing.T) {
 // B048: with store and forward the frame and a burst must fit into the queue.
 func TestFrameLargerThanFIFO(t *testing.T) {
 	r := newRig(t, Config{TXFIFO: 2048})
-	r.set(ch(0, gmac4.ChanTxControl), gmac4.Put(gmac4.TxControlPBL, 8))
+	r.set(ch(0, gmac4.ChanTxControl), field.Put(gmac4.TxControlPBL, 8))
 	r.set(ch(0, gmac4.ChanControl), gmac4.ControlPBLx8)
 	r.send(0, 0, frame(peerAddr, 1500), 0, 0)
 	require.Len(t, r.sent, 1)
@@ -326,7 +328,7 @@ func TestChecksumInsertion(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t, Config{})
-			r.send(0, 0, c.in, 0, gmac4.Put(gmac4.TDES3CIC, c.cic))
+			r.send(0, 0, c.in, 0, field.Put(gmac4.TDES3CIC, c.cic))
 			require.Equal(t, c.want, r.sent[0])
 			require.Equal(t, c.status, r.tx[0].w[3]&^(gmac4.TDES3FD|gmac4.TDES3LD))
 		})
@@ -351,7 +353,7 @@ func TestSegmentation(t *testing.T) {
 			r.set(ch(0, gmac4.ChanTxControl), gmac4.TxControlTSE)
 			big := ipv4(6, tcp(0x19, 1200)) // FIN, PSH, ACK
 			i := c.setup(r, 0)
-			tso := gmac4.TDES3TSE | gmac4.Put(gmac4.TDES3THL, 5) | 1200
+			tso := gmac4.TDES3TSE | field.Put(gmac4.TDES3THL, 5) | 1200
 			r.queueTX(0, i, big[:54], 0, gmac4.TDES3FD|tso)
 			r.queueTX(0, i+1, big[54:754], 0, 0)
 			r.queueTX(0, i+2, big[754:], gmac4.TDES2IOC, gmac4.TDES3LD)
@@ -369,7 +371,7 @@ func TestSegmentation(t *testing.T) {
 			}
 			require.False(t, r.tx[0].own(i+2))
 			require.NotZero(t, r.status(0)&gmac4.IntTI)
-			require.EqualValues(t, 3, r.read(gmac4.MMCTxPackets))
+			require.EqualValues(t, 3, r.read(gmac4.MMC+dwregs.MMCTxPackets))
 			require.EqualValues(t, 3, r.m.Stats().TSOSegments)
 			r.noViolations()
 		})
@@ -384,7 +386,7 @@ func TestMSSStaysUntilReset(t *testing.T) {
 	require.False(t, r.tx[0].own(0), "a context is given back")
 	big := ipv4(6, tcp(0x10, 1200))
 	send := func(i int) {
-		r.queueTX(0, i, big[:54], 0, gmac4.TDES3FD|gmac4.TDES3TSE|gmac4.Put(gmac4.TDES3THL, 5)|1200)
+		r.queueTX(0, i, big[:54], 0, gmac4.TDES3FD|gmac4.TDES3TSE|field.Put(gmac4.TDES3THL, 5)|1200)
 		r.queueTX(0, i+1, big[54:], 0, gmac4.TDES3LD)
 		r.write(ch(0, gmac4.ChanTxTail), r.tx[0].tail(i+2))
 	}
@@ -405,7 +407,7 @@ func TestSegmentationWithoutPayloadHangs(t *testing.T) {
 	r.set(ch(0, gmac4.ChanTxControl), gmac4.TxControlTSE)
 	r.contextMSS(0, 600)
 	f := ipv4(6, tcp(0x10, 0))
-	r.queueTX(0, 1, f, 0, gmac4.TDES3FD|gmac4.TDES3LD|gmac4.TDES3TSE|gmac4.Put(gmac4.TDES3THL, 5))
+	r.queueTX(0, 1, f, 0, gmac4.TDES3FD|gmac4.TDES3LD|gmac4.TDES3TSE|field.Put(gmac4.TDES3THL, 5))
 	r.write(ch(0, gmac4.ChanTxTail), r.tx[0].tail(2))
 	require.Empty(t, r.sent)
 	require.True(t, r.tx[0].own(1))
@@ -437,17 +439,17 @@ func TestPauseReceived(t *testing.T) {
 	require.Len(t, r.sent, 2)
 	r.m.Deliver(pause(0))
 	require.Len(t, r.sent, 3)
-	require.EqualValues(t, 4, r.read(gmac4.MMCRxPause))
+	require.EqualValues(t, 4, r.read(gmac4.MMC+dwregs.MMCRxPause))
 	require.True(t, r.rx[0].own(0), "PCF 0 keeps control frames")
-	r.set(gmac4.MACPacketFilter, gmac4.Put(gmac4.FilterPCF, gmac4.PCFAll))
+	r.set(gmac4.MACPacketFilter, field.Put(dwregs.FilterPCF, dwregs.PCFAll))
 	r.m.Deliver(pause(0))
-	require.EqualValues(t, gmac4.LTControl, gmac4.Get(gmac4.RDES3LT, r.rx[0].w[3]))
+	require.EqualValues(t, gmac4.LTControl, field.Get(gmac4.RDES3LT, r.rx[0].w[3]))
 }
 
 func TestPauseSent(t *testing.T) {
 	r := newRig(t, Config{RXFIFO: 4096})
-	r.set(qu(0, gmac4.RxQOpMode), gmac4.RxQOpEHFC|gmac4.Put(gmac4.RxQOpRFD, 3)|gmac4.Put(gmac4.RxQOpRFA, 1))
-	r.write(gmac4.TxFlow(0), gmac4.TxFlowTFE|gmac4.Put(gmac4.TxFlowPT, 0x1234))
+	r.set(qu(0, gmac4.RxQOpMode), gmac4.RxQOpEHFC|field.Put(gmac4.RxQOpRFD, 3)|field.Put(gmac4.RxQOpRFA, 1))
+	r.write(gmac4.TxFlow(0), gmac4.TxFlowTFE|field.Put(gmac4.TxFlowPT, 0x1234))
 	for range 2 {
 		r.m.Deliver(frame(ownAddr, 1000))
 	}
@@ -460,7 +462,7 @@ func TestPauseSent(t *testing.T) {
 	r.post(0, 0, 7, 0)
 	require.Len(t, r.sent, 2)
 	require.Equal(t, []byte{0, 1, 0, 0}, r.sent[1][14:18])
-	require.EqualValues(t, 2, r.read(gmac4.MMCTxPause))
+	require.EqualValues(t, 2, r.read(gmac4.MMC+dwregs.MMCTxPause))
 	r.set(gmac4.TxFlow(0), gmac4.TxFlowFCB)
 	require.Len(t, r.sent, 3)
 	require.Zero(t, r.read(gmac4.TxFlow(0))&gmac4.TxFlowFCB)

@@ -3,6 +3,7 @@ package dwmac4
 import (
 	"sync/atomic"
 
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
 )
@@ -36,7 +37,7 @@ type txChannel struct {
 }
 
 // cpc is TDES3.CPC of the frame.
-func (ch *txChannel) cpc() uint32 { return gmac4.Get(gmac4.TDES3CPC, ch.first) }
+func (ch *txChannel) cpc() uint32 { return field.Get(gmac4.TDES3CPC, ch.first) }
 
 func (m *Model) txAddr(c int) uint64 {
 	return m.tx.ch[c].base + uint64(m.tx.ch[c].idx)*m.stride(c)
@@ -135,7 +136,7 @@ func (m *Model) fetchTX(c int) []uint32 {
 	if m.channel(c, gmac4.ChanTxTail) != uint32(m.txAddr(c)) && ch.budget > 0 {
 		w, ok := m.descriptor(m.txAddr(c), false)
 		if !ok {
-			m.busError(c, &ch.dead, gmac4.Put(gmac4.StatusTEB, gmac4.BusErrDescriptorRead))
+			m.busError(c, &ch.dead, field.Put(gmac4.StatusTEB, gmac4.BusErrDescriptorRead))
 			return nil
 		}
 		if atomic.LoadUint32(&w[3])&gmac4.TDES3OWN != 0 {
@@ -153,7 +154,7 @@ func (m *Model) context(c int, w []uint32, d [gmac4.DescriptorWords]uint32) {
 	ch := &m.tx.ch[c]
 	back := d[3] &^ gmac4.TDES3OWN
 	if d[3]&gmac4.TDES3CtxTCMSSV != 0 {
-		ch.mss = int(gmac4.Get(gmac4.TDES2CtxMSS, d[2]))
+		ch.mss = int(field.Get(gmac4.TDES2CtxMSS, d[2]))
 		m.stat.mss.Add(1)
 	}
 	if ch.partial {
@@ -181,7 +182,7 @@ func (m *Model) begin(c int, d [gmac4.DescriptorWords]uint32) {
 
 // readTX adds the buffers of a descriptor to the frame.
 func (m *Model) readTX(c int, d [gmac4.DescriptorWords]uint32) bool {
-	b1, b2 := gmac4.Get(gmac4.TDES2B1L, d[2]), gmac4.Get(gmac4.TDES2B2L, d[2])
+	b1, b2 := field.Get(gmac4.TDES2B1L, d[2]), field.Get(gmac4.TDES2B2L, d[2])
 	if m.cfg.AddressBits > 32 && m.load(gmac4.DMASysBus)&gmac4.SysBusEAME != 0 {
 		return m.readBuffer(c, m.address(d[1], d[0]), int(b1))
 	}
@@ -198,7 +199,7 @@ func (m *Model) readBuffer(c int, addr uint64, n int) bool {
 	}
 	b, err := m.mem.Slice(addr, n, false)
 	if err != nil || m.faults.Hit(sim.TXBusError) {
-		m.busError(c, &ch.dead, gmac4.Put(gmac4.StatusTEB, gmac4.BusErrBufferRead))
+		m.busError(c, &ch.dead, field.Put(gmac4.StatusTEB, gmac4.BusErrBufferRead))
 		return false
 	}
 	if len(ch.data)+n > maxGather {
@@ -232,7 +233,7 @@ func (m *Model) finish(c int, status uint32) {
 	ch.holding.Store(false)
 	w, ok := m.descriptor(m.txAddr(c), true)
 	if !ok {
-		m.busError(c, &ch.dead, gmac4.Put(gmac4.StatusTEB, gmac4.BusErrDescriptorWrite))
+		m.busError(c, &ch.dead, field.Put(gmac4.StatusTEB, gmac4.BusErrDescriptorWrite))
 		return
 	}
 	m.tx.junk = junk(m.tx.junk)
