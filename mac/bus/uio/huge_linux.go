@@ -45,7 +45,7 @@ func newHugePages(o Options) *hugePages {
 }
 
 // Map implements dma.Source.
-func (h *hugePages) Map(size, align int, limit uint64) (dma.Region, error) {
+func (h *hugePages) Map(_ mac.Use, size, align int, limit uint64) (dma.Region, error) {
 	page, err := h.size()
 	if err != nil {
 		return dma.Region{}, err

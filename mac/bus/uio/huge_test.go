@@ -188,7 +188,7 @@ func TestDefaultSize(t *testing.T) {
 	size, err := h.size()
 	require.NoError(t, err)
 	require.Equal(t, 2*mib, size)
-	_, err = h.Map(1, 4*mib, 1<<32)
+	_, err = h.Map(mac.Buffers, 1, 4*mib, 1<<32)
 	require.ErrorIs(t, err, mac.ErrConfig)
 }
 

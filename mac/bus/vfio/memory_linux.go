@@ -58,7 +58,7 @@ func newMemory(k kernel, container int) (*memory, error) {
 }
 
 // Map implements dma.Source.
-func (m *memory) Map(size, align int, limit uint64) (dma.Region, error) {
+func (m *memory) Map(_ mac.Use, size, align int, limit uint64) (dma.Region, error) {
 	size = (size + granule - 1) / granule * granule
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -4,6 +4,7 @@
 package dma
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"os"
@@ -16,7 +17,7 @@ import (
 
 const (
 	// line is the unit of pieces: no two of them share a cache line of any CPU
-	// this runs on (64 bytes; 128 on some arm64).
+	// this runs on (64 bytes; 128 on some arm64), nor a word.
 	line = 128
 	// maxPiece bounds a piece, so that sizes fit an int of 32 bits.
 	maxPiece = 1 << 30
@@ -27,21 +28,51 @@ const (
 type Region struct {
 	Bytes  []byte
 	Device uint64
+	Kind   Kind
+	Sync   Syncer // of Cached memory
+}
+
+// Kind says how the CPU may use memory.
+type Kind uint8
+
+const (
+	// Coherent memory is plain memory: the device sees what the CPU writes, and the
+	// other way round.
+	Coherent Kind = iota
+	// Cached memory is plain memory that the device reads and writes behind the
+	// CPU's cache. It is for buffers, not for descriptors.
+	Cached
+	// Words memory is not cached, so both sides see the same, and is accessed in
+	// aligned words only: on Arm it may be Device memory, where anything else
+	// faults. Descriptors lie in it as they are; buffers have a copy in plain
+	// memory, which the Sync methods bring up to date, so that nobody above
+	// needs to know, and pages may be lent.
+	Words
+)
+
+// holds reports whether memory of this kind can be had for a use.
+func (k Kind) holds(use mac.Use) bool { return k != Cached || use != mac.Descriptors }
+
+// Syncer does what the Sync methods of pagepool.Memory do, for the bytes off to
+// off+n of a region, which are used as use says. It is called from any goroutine.
+type Syncer interface {
+	ForDevice(use mac.Use, off, n int)
+	ForCPU(use mac.Use, off, n int)
 }
 
 // Source makes memory that the device can reach. Pool serialises the calls.
 type Source interface {
 	// Map returns at least size bytes, aligned to align on both sides, all below
 	// limit as the device counts, and not across a multiple of 4 GiB.
-	Map(size, align int, limit uint64) (Region, error)
+	Map(use mac.Use, size, align int, limit uint64) (Region, error)
 	// Check fails when the region is no longer where Map left it.
 	Check(Region) error
 	// Unmap takes back what Map made. Nothing uses it any more.
 	Unmap(Region) error
 }
 
-// Pool hands out coherent DMA memory. Its methods, and those of the memory, may
-// be called from any goroutine.
+// Pool hands out DMA memory. Its methods, and those of the memory, may be called
+// from any goroutine.
 type Pool struct {
 	name   string
 	source Source
@@ -78,33 +109,32 @@ func (p *Pool) Alloc(a mac.Alloc) (pagepool.Memory, error) {
 		return nil, fmt.Errorf("%s: allocate %d bytes: %w", p.name, a.Size, os.ErrClosed)
 	}
 	for _, r := range p.regions {
-		if m := p.cut(r, a.Size, size, align, limit); m != nil {
+		if m := p.cut(r, a, size, align, limit); m != nil {
 			if err := p.source.Check(r.Region); err != nil {
 				p.put(m)
 				return nil, fmt.Errorf("%s: allocate %d bytes: %w", p.name, a.Size, err)
 			}
-			return m, nil
+			return m.dress(a.Use), nil
 		}
 	}
-	made, err := p.source.Map(size, align, limit)
+	made, err := p.source.Map(a.Use, size, align, limit)
 	if err != nil {
 		return nil, fmt.Errorf("%s: allocate %d bytes below %#x: %w", p.name, a.Size, limit, err)
 	}
 	r := &region{Region: made}
 	r.free.Add(made.Device, uint64(len(made.Bytes)))
 	p.regions = append(p.regions, r)
-	m := p.cut(r, a.Size, size, align, limit)
+	m := p.cut(r, a, size, align, limit)
 	if m == nil {
-		p.drop(r)
-		return nil, fmt.Errorf("%s: allocate %d bytes: %d bytes at %#x do not hold them with alignment %d below %#x: %w",
-			p.name, a.Size, len(made.Bytes), made.Device, align, limit, mac.ErrConfig)
+		return nil, errors.Join(fmt.Errorf("%s: allocate %d bytes: %d bytes at %#x do not hold them with alignment %d below %#x: %w",
+			p.name, a.Size, len(made.Bytes), made.Device, align, limit, mac.ErrConfig), p.drop(r))
 	}
-	return m, nil
+	return m.dress(a.Use), nil
 }
 
 // cut returns nil when the region has no room. mu is held.
-func (p *Pool) cut(r *region, want, size, align int, limit uint64) *memory {
-	if !congruent(r.Region, align) {
+func (p *Pool) cut(r *region, a mac.Alloc, size, align int, limit uint64) *memory {
+	if !r.Kind.holds(a.Use) || !congruent(r.Region, align) {
 		return nil
 	}
 	addr, ok := r.free.Take(uint64(size), uint64(align), limit)
@@ -113,8 +143,12 @@ func (p *Pool) cut(r *region, want, size, align int, limit uint64) *memory {
 	}
 	r.pieces++
 	off := int(addr - r.Device)
-	m := &memory{pool: p, region: r, bytes: r.Bytes[off : off+want : off+want], addr: addr, size: size}
-	clear(r.Bytes[off : off+size])
+	m := &memory{pool: p, region: r, bytes: r.Bytes[off : off+a.Size : off+a.Size], addr: addr, off: off, size: size}
+	if r.Kind == Words {
+		clearWords(r.Bytes[off : off+size])
+	} else {
+		clear(r.Bytes[off : off+size])
+	}
 	return m
 }
 
@@ -149,49 +183,4 @@ func (p *Pool) InUse() (pieces, mapped int) {
 		mapped += len(r.Bytes)
 	}
 	return pieces, mapped
-}
-
-// memory is one piece. Only its holder uses it; the pool's lock guards nothing
-// of it but released.
-type memory struct {
-	pool     *Pool
-	region   *region
-	bytes    []byte
-	addr     uint64
-	size     int // of the piece, in whole lines
-	released bool
-}
-
-var _ pagepool.Memory = (*memory)(nil)
-
-// Bytes implements pagepool.Memory.
-func (m *memory) Bytes() []byte { return m.bytes }
-
-// DeviceAddr implements pagepool.Memory.
-func (m *memory) DeviceAddr() uint64 { return m.addr }
-
-// Coherent implements pagepool.Memory: buses hand out memory only where that is
-// so.
-func (m *memory) Coherent() bool { return true }
-
-// SyncForDevice implements pagepool.Memory. There is nothing to do for coherent
-// memory.
-func (m *memory) SyncForDevice(off, n int) {}
-
-// SyncForCPU implements pagepool.Memory. There is nothing to do for coherent
-// memory.
-func (m *memory) SyncForCPU(off, n int) {}
-
-// Release implements pagepool.Memory.
-func (m *memory) Release() error {
-	m.pool.mu.Lock()
-	defer m.pool.mu.Unlock()
-	if m.released {
-		return nil
-	}
-	m.released = true
-	if err := m.pool.put(m); err != nil {
-		return fmt.Errorf("%s: release %d bytes: %w", m.pool.name, len(m.bytes), err)
-	}
-	return nil
 }

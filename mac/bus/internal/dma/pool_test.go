@@ -18,9 +18,11 @@ type source struct {
 	live  map[uint64]int
 	check error
 	shift int // how far CPU and device alignment are apart
+	kind  Kind
+	sync  Syncer
 }
 
-func (s *source) Map(size, align int, limit uint64) (Region, error) {
+func (s *source) Map(use mac.Use, size, align int, limit uint64) (Region, error) {
 	const granule = 1 << 16
 	size = (size + granule - 1) / granule * granule
 	if s.next+uint64(size) > limit {
@@ -28,7 +30,7 @@ func (s *source) Map(size, align int, limit uint64) (Region, error) {
 	}
 	b := make([]byte, size+granule)
 	off := int(-Address(b)&(granule-1)) + s.shift
-	r := Region{Bytes: b[off : off+size : off+size], Device: s.next}
+	r := Region{Bytes: b[off : off+size : off+size], Device: s.next, Kind: s.kind, Sync: s.sync}
 	for i := range r.Bytes {
 		r.Bytes[i] = 0xa5
 	}
