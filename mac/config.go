@@ -14,8 +14,9 @@ import (
 type Config struct {
 	// Name is the device's name in logs and statistics. Empty: the bus's name.
 	Name string
-	// Address is the station address. Zero: the one the core was left with, or a
-	// random locally administered one when that is not usable.
+	// Address is the station address. Zero: the one that the device tree assigns
+	// (Wired), or else the one the core was left with, or a random locally
+	// administered one when that is not usable.
 	Address HardwareAddr
 	// MTU is the largest packet in bytes without Ethernet header. 0: 1500.
 	MTU int
@@ -46,7 +47,8 @@ type Config struct {
 	// NoRXChecksum and NoTXChecksum leave the core's checksum engines off.
 	NoRXChecksum, NoTXChecksum bool
 	// Link is a fixed link, for a MAC that is wired to a switch or to another
-	// MAC. Zero: the core's own view of the link is followed.
+	// MAC. Zero: that of the device tree (Wired), or else the core's own view of
+	// the link is followed.
 	Link Link
 	// NoPause leaves flow control off, whatever the partner offers.
 	NoPause bool
@@ -76,8 +78,9 @@ const (
 	fcs        = 4
 )
 
-// withDefaults fills in c for the core at hand and checks it.
-func (c Config) withDefaults(info Info, busName string) (Config, error) {
+// withDefaults fills in c for the core and the bus at hand and checks it.
+func (c Config) withDefaults(info Info, bus Bus) (Config, error) {
+	wiring := wiringOf(bus)
 	set := func(v *int, d int) {
 		if *v == 0 {
 			*v = d
@@ -85,7 +88,7 @@ func (c Config) withDefaults(info Info, busName string) (Config, error) {
 	}
 	l := info.Ring
 	if c.Name == "" {
-		c.Name = busName
+		c.Name = bus.Name()
 	}
 	set(&c.MTU, defaultMTU)
 	set(&c.Queues, 1)
@@ -112,10 +115,15 @@ func (c Config) withDefaults(info Info, busName string) (Config, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.Address == (HardwareAddr{}) {
-		c.Address = info.Address
-		if !c.Address.Usable() {
-			c.Address = RandomAddress()
+		c.Address = RandomAddress()
+		for _, a := range []HardwareAddr{info.Address, wiring.Address} {
+			if a.Usable() {
+				c.Address = a
+			}
 		}
+	}
+	if c.Link == (Link{}) {
+		c.Link = wiring.Link
 	}
 	return c, c.check(info)
 }

@@ -32,19 +32,19 @@ func TestConfigDefaults(t *testing.T) {
 func TestConfigDefaultsFollowCoreAndMTU(t *testing.T) {
 	info := newFakeCore().info
 	info.Ring.MaxSlots, info.Ring.Reserve = 256, 1
-	c, err := Config{MTU: 9000}.withDefaults(info, "x")
+	c, err := Config{MTU: 9000}.withDefaults(info, &fakeBus{})
 	require.NoError(t, err)
 	require.Equal(t, 256, c.RXRing, "what the core can do")
 	require.Equal(t, 9088, c.PageSize, "one page for a frame: 9000 + 14 + 8 + 4, rounded up to lines")
 	require.Equal(t, 512-255, c.MaxLent, "one slot is never posted")
 
-	c, err = Config{RXRing: 64, TXRing: 16, Pages: 32}.withDefaults(info, "x")
+	c, err = Config{RXRing: 64, TXRing: 16, Pages: 32}.withDefaults(info, &fakeBus{})
 	require.NoError(t, err)
 	require.Equal(t, 1, c.MaxLent, "fewer pages than slots")
 	require.Equal(t, 256<<10, c.Arena, "never less")
 
 	info.Address = HardwareAddr{0xff, 1, 2, 3, 4, 5}
-	c, err = Config{}.withDefaults(info, "x")
+	c, err = Config{}.withDefaults(info, &fakeBus{})
 	require.NoError(t, err)
 	require.True(t, c.Address.Usable())
 	require.EqualValues(t, 2, c.Address[0]&3, "locally administered, no group")
@@ -137,6 +137,38 @@ func TestNewDeviceNeedsALink(t *testing.T) {
 	r, err = tryRig(t, cfg, noLink)
 	require.NoError(t, err)
 	require.NoError(t, r.Close())
+}
+
+// wiredBus is a bus whose machine is described.
+type wiredBus struct {
+	fakeBus
+	wiring Wiring
+}
+
+func (b *wiredBus) Wiring() Wiring { return b.wiring }
+
+// What the caller says goes first, then what the machine's description says, then
+// the core's register, then a random address.
+func TestConfigDefaultsFollowTheWiring(t *testing.T) {
+	info := newFakeCore().info
+	register, assigned, given := info.Address, HardwareAddr{2, 0, 0, 0, 0, 9}, HardwareAddr{2, 0, 0, 0, 0, 10}
+	slow := Link{Up: true, Speed: 100}
+	for _, c := range []struct {
+		cfg     Config
+		wiring  Wiring
+		address HardwareAddr
+		link    Link
+	}{
+		{Config{}, Wiring{}, register, Link{}},
+		{Config{}, Wiring{Address: assigned, Link: gigabit}, assigned, gigabit},
+		{Config{}, Wiring{Address: Broadcast}, register, Link{}},
+		{Config{Address: given, Link: slow}, Wiring{Address: assigned, Link: gigabit}, given, slow},
+	} {
+		got, err := c.cfg.withDefaults(info, &wiredBus{wiring: c.wiring})
+		require.NoError(t, err)
+		require.Equal(t, c.address, got.Address)
+		require.Equal(t, c.link, got.Link)
+	}
 }
 
 // The device is reset before any memory is taken for it, and what it may do DMA

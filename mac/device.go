@@ -92,7 +92,7 @@ func NewDevice(ctx context.Context, bus Bus, core Core, cfg *Config) (*Device, e
 		cfg = &Config{}
 	}
 	info := core.Info()
-	full, err := cfg.withDefaults(info, bus.Name())
+	full, err := cfg.withDefaults(info, bus)
 	if err != nil {
 		return nil, errors.Join(err, bus.Close())
 	}
@@ -109,6 +109,9 @@ func NewDevice(ctx context.Context, bus Bus, core Core, cfg *Config) (*Device, e
 	d.mtu.Store(int32(full.MTU))
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("mac: %s: %w", full.Name, err), d.free())
+	}
+	if s, ok := bus.(fmt.Stringer); ok {
+		full.Logger.Info("bus", "device", full.Name, "uses", s.String())
 	}
 	full.Logger.Info("device open", "device", full.Name, "core", info.Core, "version", info.Version,
 		"address", full.Address, "mtu", full.MTU, "queues", full.Queues,
