@@ -13,6 +13,7 @@ import (
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
 	model "github.com/barewire/barewire/mac/sim/dwmac4"
+	"github.com/barewire/barewire/mac/sim/phy"
 	"github.com/barewire/barewire/ring"
 )
 
@@ -278,7 +279,7 @@ func TestLinkFollowsTheModel(t *testing.T) {
 }
 
 func TestPHYAccess(t *testing.T) {
-	b := newBed(t, model.Config{PHYAddress: 7, PHYID: 0x001CC916})
+	b := newBed(t, model.Config{PHYAddress: 7, PHY: phy.Config{ID: 0x001CC916}})
 	m := b.core.MDIO()
 	hi, err := m.Read(7, 2)
 	require.NoError(t, err)

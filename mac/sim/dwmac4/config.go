@@ -8,6 +8,7 @@ import (
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/phy"
 )
 
 // Config says how the modelled core was synthesised and how the model runs. The
@@ -51,8 +52,8 @@ type Config struct {
 	// PHYAddress is the address of the PHY on the MDIO bus, 1 to 31. 0 means 1,
 	// less than 0 no PHY.
 	PHYAddress int
-	// PHYID is what the PHY reads in registers 2 and 3. 0 means an unknown one.
-	PHYID uint32
+	// PHY is which PHY it is. It runs on the core's clock when it has none.
+	PHY phy.Config
 	// JunkLengths has descriptors that are not a frame's last hold junk instead
 	// of the bytes so far in their length field.
 	JunkLengths bool
@@ -90,8 +91,8 @@ func (c Config) withDefaults() Config {
 	if c.SlowReset == 0 {
 		c.SlowReset = 90 * time.Millisecond
 	}
-	if c.PHYID == 0 {
-		c.PHYID = 0x12345670
+	if c.PHY.Clock == nil {
+		c.PHY.Clock = c.Clock
 	}
 	return c
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/phy"
 )
 
 func TestFeatures(t *testing.T) {
@@ -208,7 +209,7 @@ func (r *rig) mdioWrite(phy, reg, v uint32) {
 }
 
 func TestMDIO(t *testing.T) {
-	r := newRig(t, Config{PHYAddress: 7, PHYID: 0x001cc916})
+	r := newRig(t, Config{PHYAddress: 7, PHY: phy.Config{ID: 0x001cc916}})
 	require.EqualValues(t, 0xffff, r.mdioRead(1, 1), "nobody there")
 	require.EqualValues(t, 0x001c, r.mdioRead(7, 2))
 	require.EqualValues(t, 0xc916, r.mdioRead(7, 3))

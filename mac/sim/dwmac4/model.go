@@ -23,7 +23,6 @@ import (
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
-	"github.com/barewire/barewire/mac/sim/internal/phy"
 )
 
 // Model is one core. Its methods may be called from any goroutine.
@@ -75,7 +74,7 @@ func New(cfg Config) *Model {
 	m.facts, _ = gmac4.FactsFor(uint32(cfg.Version))
 	m.rx.junk, m.tx.junk = junk(cfg.Seed)|1, junk(cfg.Seed+1)|1
 	m.link.Store(&mac.Link{Up: true, Speed: 1000, FullDuplex: true})
-	m.mdio.phy = phy.New(cfg.PHYID)
+	m.connectPHY()
 	for c := range cfg.Queues {
 		m.tx.ch[c].data, m.tx.ch[c].segment = make([]byte, 0, 2048), make([]byte, 0, 2048)
 	}
@@ -160,13 +159,22 @@ func (m *Model) OnTransmit(f func(frame []byte)) {
 
 // SetLink implements sim.LinkPort. Frames wait in the transmit rings while the
 // link is down, and are lost while the MAC is set to another speed. A link that
-// is up without a speed has 1 Gbit/s.
+// is up without a speed has 1 Gbit/s. Where there is a PHY, l is all that its new
+// partner offers.
 func (m *Model) SetLink(l mac.Link) {
 	if l.Up && l.Speed == 0 {
 		l.Speed, l.FullDuplex = 1000, true
 	}
-	m.link.Store(&l)
+	if m.mdio.phy == nil {
+		m.linkChanged(l)
+		return
+	}
 	m.mdio.phy.SetLink(l)
+}
+
+// linkChanged takes over the link that the MAC has now.
+func (m *Model) linkChanged(l mac.Link) {
+	m.link.Store(&l)
 	if m.cfg.InBandLink {
 		m.line.mu.Lock()
 		m.setInBand()
