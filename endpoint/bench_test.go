@@ -18,7 +18,7 @@ import (
 	"github.com/barewire/barewire/endpoint"
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/fake"
-	model "github.com/barewire/barewire/mac/sim/dwmac4"
+	"github.com/barewire/barewire/mac/sim"
 	"github.com/barewire/barewire/pagepool"
 	"github.com/barewire/barewire/ring"
 )
@@ -31,7 +31,7 @@ func BenchmarkTransmit(b *testing.B) {
 		for _, list := range []int{1, 8, 32} {
 			b.Run(fmt.Sprintf("size=%d/list=%d", size, list), func(b *testing.B) {
 				o, _ := deterministic(mac.Config{MTU: 9000})
-				o.Model.TXFIFO, o.Model.RXFIFO = 64<<10, 64<<10
+				o.Build.FIFO = 64 << 10
 				m, ep, _ := single(b, nodeOptions{fake: o}, false)
 				m.Model().OnTransmit(func([]byte) {})
 				pkt := packet(udpFrame(m, size-42))
@@ -62,7 +62,7 @@ func BenchmarkReceive(b *testing.B) {
 		}{{"copy", pagepool.CopyAlways}, {"lend", pagepool.LendAlways}, {"auto", pagepool.CopyBreakAuto}} {
 			b.Run(fmt.Sprintf("size=%d/%s", size, mode.name), func(b *testing.B) {
 				o, _ := deterministic(mac.Config{MTU: 9000, CopyBreak: mode.cb, Coalesce: &ring.Coalesce{RXFrames: 32}})
-				o.Model.TXFIFO, o.Model.RXFIFO = 64<<10, 64<<10
+				o.Build.FIFO = 64 << 10
 				m, _, r := single(b, nodeOptions{fake: o}, false)
 				frame := udpFrame(m, size-42)
 				b.SetBytes(int64(size))
@@ -100,7 +100,7 @@ func BenchmarkTCPBulk(b *testing.B) {
 							endpoint: endpoint.Options{GRO: gro, GSO: gso},
 							fake: fake.Options{
 								Config: mac.Config{MTU: mtu, CopyBreak: mode.cb, NoRXChecksum: !checksum, NoTXChecksum: !checksum},
-								Model:  model.Config{RXFIFO: 64 << 10, TXFIFO: 64 << 10},
+								Build:  sim.Build{FIFO: 64 << 10},
 							},
 						}
 						b.Run(name, func(b *testing.B) { bulk(b, o) })

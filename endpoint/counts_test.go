@@ -12,7 +12,6 @@ import (
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/fake"
 	"github.com/barewire/barewire/mac/sim"
-	model "github.com/barewire/barewire/mac/sim/dwmac4"
 	"github.com/barewire/barewire/pagepool"
 	"github.com/barewire/barewire/ring"
 )
@@ -20,7 +19,7 @@ import (
 // deterministic is a MAC that moves only when the test does something.
 func deterministic(c mac.Config) (fake.Options, *sim.ManualClock) {
 	clock := sim.NewManualClock(time.Unix(0, 0))
-	return fake.Options{Config: c, Model: model.Config{Inline: true, Clock: clock}}, clock
+	return fake.Options{Config: c, Build: sim.Build{Inline: true, Clock: clock}}, clock
 }
 
 // udpFrame is a frame for m with n bytes of UDP payload and right checksums.

@@ -17,7 +17,7 @@ import (
 func TestOneCPU(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	o := nodeOptions{fake: fake.Options{Config: mac.Config{Coalesce: &ring.Coalesce{RXFrames: 1}}}}
-	o.fake.Model.Inline = true
+	o.fake.Build.Inline = true
 	m, _, r := single(t, o, false)
 	frame := udpFrame(m, 18)
 	stop := make(chan struct{})

@@ -13,7 +13,6 @@ import (
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/fake"
 	"github.com/barewire/barewire/mac/sim"
-	model "github.com/barewire/barewire/mac/sim/dwmac4"
 	"github.com/barewire/barewire/ring"
 )
 
@@ -27,7 +26,7 @@ type sender struct {
 func newSender(t *testing.T, c mac.Config) *sender {
 	t.Helper()
 	c.Link = mac.Link{Up: true, Speed: 1000, FullDuplex: true}
-	m, err := fake.New(&fake.Options{Config: c, Model: model.Config{Inline: true}})
+	m, err := fake.New(&fake.Options{Config: c, Build: sim.Build{Inline: true}})
 	require.NoError(t, err)
 	ep, err := New(m.Device, nil)
 	require.NoError(t, err)

@@ -39,7 +39,7 @@ func pair(t testing.TB, a, b nodeOptions) (*node, *node) {
 	ignore := goleak.IgnoreCurrent()
 	if _, bench := t.(*testing.B); !bench { // these cost time per frame
 		a.fake.Config.Poison, b.fake.Config.Poison = true, true
-		a.fake.Model.CheckArmed, b.fake.Model.CheckArmed = true, true
+		a.fake.Build.CheckArmed, b.fake.Build.CheckArmed = true, true
 	}
 	a.fake.Config.Name, b.fake.Config.Name = "a", "b"
 	x, y, err := fake.Pair(&a.fake, &b.fake)

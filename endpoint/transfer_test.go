@@ -16,6 +16,7 @@ import (
 	"github.com/barewire/barewire/endpoint"
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/fake"
+	"github.com/barewire/barewire/mac/sim"
 	model "github.com/barewire/barewire/mac/sim/dwmac4"
 	"github.com/barewire/barewire/pagepool"
 )
@@ -96,17 +97,17 @@ func TestTransfer(t *testing.T) {
 		{"lend everything", nodeOptions{fake: fake.Options{Config: mac.Config{CopyBreak: pagepool.LendAlways}}}},
 		{"copy everything", nodeOptions{fake: fake.Options{Config: mac.Config{CopyBreak: pagepool.CopyAlways}}}},
 		{"no checksum offload", nodeOptions{fake: fake.Options{Config: mac.Config{NoRXChecksum: true, NoTXChecksum: true}}}},
-		{"core without checksum engines", nodeOptions{fake: fake.Options{Model: model.Config{NoRXChecksum: true, NoTXChecksum: true, NoTSO: true}}}},
+		{"core without checksum engines", nodeOptions{fake: fake.Options{Core: fake.GMAC5(model.Config{NoRXChecksum: true, NoTXChecksum: true, NoTSO: true})}}},
 		{"GRO", nodeOptions{endpoint: endpoint.Options{GRO: true}, fake: fake.Options{Config: mac.Config{CopyBreak: pagepool.LendAlways}}}},
 		{"GSO", nodeOptions{endpoint: endpoint.Options{GSO: true}}},
 		{"GRO and GSO", nodeOptions{endpoint: endpoint.Options{GRO: true, GSO: true}}},
 		{"frames over several pages", nodeOptions{fake: fake.Options{Config: mac.Config{PageSize: 512, CopyBreak: pagepool.LendAlways}}}},
-		{"MTU 9000", nodeOptions{fake: fake.Options{Config: mac.Config{MTU: 9000, RXRing: 128, CopyBreak: pagepool.LendAlways}, Model: model.Config{RXFIFO: 64 << 10, TXFIFO: 64 << 10}}}},
-		{"MTU 9000 over pages of 2 KiB", nodeOptions{fake: fake.Options{Config: mac.Config{MTU: 9000, PageSize: 2048}, Model: model.Config{RXFIFO: 64 << 10, TXFIFO: 64 << 10}}}},
-		{"two queues", nodeOptions{fake: fake.Options{Config: mac.Config{Queues: 2}, Model: model.Config{RXFIFO: 32 << 10, TXFIFO: 32 << 10}}}},
+		{"MTU 9000", nodeOptions{fake: fake.Options{Config: mac.Config{MTU: 9000, RXRing: 128, CopyBreak: pagepool.LendAlways}, Build: sim.Build{FIFO: 64 << 10}}}},
+		{"MTU 9000 over pages of 2 KiB", nodeOptions{fake: fake.Options{Config: mac.Config{MTU: 9000, PageSize: 2048}, Build: sim.Build{FIFO: 64 << 10}}}},
+		{"two queues", nodeOptions{fake: fake.Options{Config: mac.Config{Queues: 2}, Build: sim.Build{FIFO: 32 << 10}}}},
 		{"small rings", nodeOptions{fake: fake.Options{Config: mac.Config{RXRing: 16, TXRing: 16, Pages: 24}}}},
-		{"GMAC 4.00", nodeOptions{fake: fake.Options{Model: model.Config{Version: 0x40}}}},
-		{"32-bit addresses", nodeOptions{fake: fake.Options{Model: model.Config{AddressBits: 32}}}},
+		{"GMAC 4.00", nodeOptions{fake: fake.Options{Core: fake.GMAC5(model.Config{Version: 0x40})}}},
+		{"32-bit addresses", nodeOptions{fake: fake.Options{Core: fake.GMAC5(model.Config{AddressBits: 32})}}},
 	} {
 		for _, family := range []string{"IPv4", "IPv6"} {
 			t.Run(c.name+"/"+family, func(t *testing.T) {

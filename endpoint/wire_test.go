@@ -84,7 +84,7 @@ func TestDestinationAddress(t *testing.T) {
 // TestBadFrames sends what no driver should trust and then a good frame, which
 // must arrive alone. Everything else is in a counter.
 func TestBadFrames(t *testing.T) {
-	m, _, r := single(t, nodeOptions{fake: fake.Options{Config: mac.Config{Coalesce: immediate}, Model: model.Config{JunkLengths: true}}}, true)
+	m, _, r := single(t, nodeOptions{fake: fake.Options{Config: mac.Config{Coalesce: immediate}, Core: fake.GMAC5(model.Config{JunkLengths: true})}}, true)
 	wire := func(frame []byte, good bool) []byte {
 		sum := crc32.ChecksumIEEE(frame)
 		if !good {
@@ -95,14 +95,14 @@ func TestBadFrames(t *testing.T) {
 	good := udpFrame(m, 200)
 	bad := 0
 	for n := range 60 { // runts, down to nothing
-		m.Model().DeliverWire(wire(good[:n], n%2 == 0))
+		m.Model().(*model.Model).DeliverWire(wire(good[:n], n%2 == 0))
 		bad++
 	}
-	m.Model().DeliverWire(wire(good, false)) // bad FCS
+	m.Model().(*model.Model).DeliverWire(wire(good, false)) // bad FCS
 	for _, n := range []int{1523, 2048, 9019, 16384, 40000} {
 		giant := make([]byte, n)
 		copy(giant, good)
-		m.Model().DeliverWire(wire(giant, true))
+		m.Model().(*model.Model).DeliverWire(wire(giant, true))
 	}
 	for _, f := range []sim.Fault{sim.BadCRC, sim.BadLength, sim.Overflow, sim.Truncated, sim.MissingFirst} {
 		m.Faults().Once(f)

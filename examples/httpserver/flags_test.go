@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/barewire/barewire/mac/cores"
 	"github.com/barewire/barewire/pagepool"
 	"github.com/barewire/barewire/ring"
 )
@@ -41,6 +42,8 @@ func TestWrongFlags(t *testing.T) {
 		{"-tap bw0 -gw 192.0.2.2", "another station's address"},
 		{"-tap bw0 -gw 192.0.2.1,192.0.2.3", "at most one for IPv4"},
 		{"-tap bw0 -addr 198.51.100.1:80", "one of the stack's addresses (-ip 192.0.2.2/24,fd00:2::2/64), or :80"},
+		{"-core e1000", "need one of " + strings.Join(cores.Names(), ", ")},
+		{"-core=", "need one of dwmac"},
 		{"-bus pci", "need sim, uio or vfio"},
 		{"-bus vfio", "-bus vfio needs -dev DEVICE"},
 		{"-bus uio -unsafe-hugepages", "-bus uio needs -dev DEVICE"},
@@ -116,6 +119,7 @@ func TestFlags(t *testing.T) {
 			o.bus, o.dev, o.hugePages = busUIO, "uio0", true
 			o.ips, o.gateways = []netip.Prefix{netip.MustParsePrefix("10.0.2.15/24")}, []netip.Addr{netip.MustParseAddr("10.0.2.2")}
 		},
+		"-core dwmac4":       func(o *options) { o.core = "dwmac4" },
 		"-copybreak 256":     func(o *options) { o.copyBreak = 256 },
 		"-tap bw0":           func(o *options) { *o = tap },
 		"-tap bw0 -addr :81": func(o *options) { *o = tap; o.addr = netip.AddrPortFrom(netip.Addr{}, 81) },

@@ -8,7 +8,7 @@ import (
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/bus/uio"
 	"github.com/barewire/barewire/mac/bus/vfio"
-	"github.com/barewire/barewire/mac/dwmac4"
+	"github.com/barewire/barewire/mac/cores"
 )
 
 // describedBus is a bus that says in a line what it uses.
@@ -24,14 +24,26 @@ func (o *options) openBus() (describedBus, error) {
 	return vfio.Open(o.dev, &vfio.Options{ClockHz: o.clock})
 }
 
-// openHardware opens a GMAC4 or GMAC5 of this machine. The core is reset before
+// driver is the one that -core names, or that fits what the device says it is.
+func (o *options) driver(bus mac.Bus) (mac.Driver, error) {
+	if o.core != "" {
+		return cores.Find(o.core)
+	}
+	return mac.Match(bus, cores.All()...)
+}
+
+// openHardware opens a MAC of this machine. The core is reset before
 // any memory is taken, whatever a program before this one has left it doing.
 func (m *machine) openHardware(ctx context.Context) error {
 	bus, err := m.opts.openBus()
 	if err != nil {
 		return fmt.Errorf("-dev %s: %w", m.opts.dev, err)
 	}
-	core, err := dwmac4.New(bus)
+	driver, err := m.opts.driver(bus)
+	if err != nil {
+		return errors.Join(err, bus.Close())
+	}
+	core, err := driver.New(bus)
 	if err != nil {
 		return errors.Join(err, bus.Close())
 	}

@@ -23,7 +23,8 @@
 //	POST /upload             reads the body and answers with its length and SHA-256
 //
 // and a UDP echo on the port of the same number. Interrupt it once to let
-// requests end, twice to stop at once.
+// requests end, twice to stop at once. The MAC is a GMAC5 unless -core names another
+// core; -cores lists them.
 //
 // On a MAC of this machine (Linux; see packages mac/bus/vfio and mac/bus/uio for how
 // to bind it), the wire is real and addresses are the stack's own:
@@ -40,9 +41,11 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/cores"
 	"github.com/barewire/barewire/mac/sim/tap"
 )
 
@@ -62,6 +65,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 0
 	case err != nil:
 		return fail(stderr, 2, err)
+	case o.cores:
+		fmt.Fprintln(stdout, strings.Join(cores.Names(), "\n"))
+		return 0
 	}
 	level := slog.LevelWarn
 	if o.verbose {

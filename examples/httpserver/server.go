@@ -17,10 +17,11 @@ import (
 	"github.com/barewire/barewire/endpoint"
 	"github.com/barewire/barewire/endpoint/netstack"
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/cores"
 	"github.com/barewire/barewire/mac/fake"
 	"github.com/barewire/barewire/mac/sim"
 	"github.com/barewire/barewire/mac/sim/cable"
-	model "github.com/barewire/barewire/mac/sim/dwmac4"
+	"github.com/barewire/barewire/mac/sim/models"
 	"github.com/barewire/barewire/mac/sim/pcap"
 	"github.com/barewire/barewire/mac/sim/tap"
 	"github.com/barewire/barewire/mac/sim/usernet"
@@ -31,6 +32,8 @@ const (
 	// stackPort is where the server listens inside of the stack when a port of
 	// this machine is forwarded to it.
 	stackPort = 80
+	// defaultCore is the simulated one.
+	defaultCore = "dwmac4"
 	// fifoSize of the modelled MAC holds two jumbo frames for each of 8 queues.
 	fifoSize = 256 << 10
 
@@ -122,10 +125,14 @@ func (m *machine) openMAC(ctx context.Context) (err error) {
 	}
 	config := m.config()
 	config.Link = link
+	core, err := m.opts.fakeCore()
+	if err != nil {
+		return err
+	}
 	m.fake, err = fake.New(&fake.Options{
-		Config: config,
-		Model: model.Config{
-			RXFIFO: fifoSize, TXFIFO: fifoSize,
+		Config: config, Core: core,
+		Build: sim.Build{
+			FIFO:   fifoSize,
 			Inline: true, // the FIFO drains, and asks for a pause, as each frame arrives
 		},
 	})
@@ -143,6 +150,20 @@ func (m *machine) openMAC(ctx context.Context) (err error) {
 	}
 	m.cable = cable.Connect(newPausePort(m.fake.Port(), link.Speed), far, &o)
 	return nil
+}
+
+// fakeCore is the core that -core names, with its model.
+func (o *options) fakeCore() (fake.Core, error) {
+	name := o.core
+	if name == "" {
+		name = defaultCore
+	}
+	driver, err := cores.Find(name)
+	if err != nil {
+		return fake.Core{}, err
+	}
+	model, err := models.Find(name)
+	return fake.Core{Driver: driver, Build: model.Build}, err
 }
 
 // openStack makes what is on top of the MAC, which starts it, and waits for the

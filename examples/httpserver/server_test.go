@@ -65,15 +65,7 @@ func TestUploadThroughTheChain(t *testing.T) {
 	} {
 		t.Run(flags, func(t *testing.T) {
 			s := launch(t, strings.Fields(flags)...)
-			res, err := s.client.Post(s.url+"upload", "", &patternReader{left: n, seed: 3})
-			require.NoError(t, err)
-			defer res.Body.Close()
-			var got uploaded
-			require.NoError(t, json.NewDecoder(res.Body).Decode(&got))
-			want, err := patternSum(t.Context(), n, 3)
-			require.NoError(t, err)
-			require.Equal(t, uploaded{n, want}, got)
-
+			s.upload(n)
 			var lentPages, copied uint64
 			for _, q := range s.stats().Device.Queues {
 				lentPages += uint64(q.Pool.LentHighWater)
@@ -254,24 +246,6 @@ func TestInterruptedAtStart(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	require.Zero(t, run(ctx, []string{"-addr", "127.0.0.1:0"}, &stdout, &stderr))
 	require.Empty(t, stderr.String())
-}
-
-func TestEcho(t *testing.T) {
-	s := launch(t)
-	c, err := net.Dial("udp", strings.TrimSuffix(strings.TrimPrefix(s.url, "http://"), "/"))
-	require.NoError(t, err)
-	defer c.Close()
-	require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))
-	for _, n := range []int{1, 1472, 1473, 9000} {
-		want := make([]byte, n)
-		fillPattern(want, uint64(n), 0)
-		_, err := c.Write(want)
-		require.NoError(t, err)
-		got := make([]byte, 64<<10)
-		k, err := c.Read(got)
-		require.NoError(t, err)
-		require.Equal(t, want, got[:k])
-	}
 }
 
 // The recording holds the requests and answers.

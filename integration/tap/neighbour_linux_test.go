@@ -99,7 +99,7 @@ func TestMulticastFilter(t *testing.T) {
 	require.Equal(t, datagrams, unwanted[mac.HardwareAddr{0x01, 0, 0x5e, 51, 0, 2}])
 	require.Equal(t, datagrams, unwanted[mac.HardwareAddr{0x33, 0x33, 0, 0x51, 0, 2}])
 	// Some may have come before the recording.
-	require.GreaterOrEqual(t, r.mac.Model().Stats().Filtered, uint64(total), "of %v", unwanted)
+	require.GreaterOrEqual(t, r.mac.Model().(*model.Model).Stats().Filtered, uint64(total), "of %v", unwanted)
 }
 
 // sendFromKernel sends a datagram to a group through the TAP device.

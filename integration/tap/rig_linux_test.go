@@ -72,7 +72,7 @@ func boot(t *testing.T, s setup) *rig {
 	r.openTAP(t, s.mac.MTU)
 	s.mac.Address, s.mac.Poison, s.model.CheckArmed = ourMAC, true, true
 	var err error
-	r.mac, err = fake.New(&fake.Options{Config: s.mac, Model: s.model})
+	r.mac, err = fake.New(&fake.Options{Config: s.mac, Core: fake.GMAC5(s.model)})
 	require.NoError(t, err)
 	r.ep, err = endpoint.New(r.mac.Device, &s.endpoint)
 	require.NoError(t, err)

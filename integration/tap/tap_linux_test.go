@@ -27,7 +27,7 @@ func TestDefault(t *testing.T) {
 
 	require.True(t, r.mac.RXChecksum())
 	require.True(t, r.mac.TXChecksum())
-	require.NotZero(t, r.mac.Model().Stats().Checksums, "the core has inserted no checksum")
+	require.NotZero(t, r.mac.Model().(*model.Model).Stats().Checksums, "the core has inserted no checksum")
 }
 
 // Whatever is switched on or off, every byte arrives.
@@ -44,7 +44,7 @@ func TestConfigurations(t *testing.T) {
 			setup: setup{mac: mac.Config{NoRXChecksum: true, NoTXChecksum: true}},
 			check: func(t *testing.T, r *rig) {
 				require.False(t, r.mac.RXChecksum())
-				require.Zero(t, r.mac.Model().Stats().Checksums)
+				require.Zero(t, r.mac.Model().(*model.Model).Stats().Checksums)
 			},
 		},
 		{
@@ -59,7 +59,7 @@ func TestConfigurations(t *testing.T) {
 				endpoint: endpoint.Options{GRO: true},
 			},
 			check: func(t *testing.T, r *rig) {
-				s := r.mac.Model().Stats()
+				s := r.mac.Model().(*model.Model).Stats()
 				require.NotZero(t, s.TX[0])
 				require.NotZero(t, s.TX[1])
 			},

@@ -144,7 +144,9 @@ func TestNewRefuses(t *testing.T) {
 // windowed is a model with a second register window.
 type windowed struct{ *model }
 
-func (windowed) Windows() []sim.Window { return []sim.Window{{Size: 16}, {Offset: 0x8000, Size: 0x100}} }
+func (windowed) Windows() []sim.Window {
+	return []sim.Window{{Size: 16}, {Offset: 0x8000, Size: 0x100}}
+}
 
 func TestSpareWordsAreAboveAllWindows(t *testing.T) {
 	s, err := New(windowed{&model{window: 16}}, &Options{BARSize: 2 << 20})

@@ -1,13 +1,16 @@
 // Package fake is a fake Ethernet MAC for unit tests, and for trying Barewire
 // without a board.
 //
-// It is not a mock: a MAC of this package is the real driver of a Synopsys GMAC5
-// (mac/dwmac4) on a register-level model of that core (mac/sim/dwmac4), with DMA
-// memory, interrupts and faults, in one process and without any privilege. What
-// an application does over it takes the same path as on hardware.
+// It is not a mock: a MAC of this package is the real driver of an Ethernet core on
+// a register-level model of that core, with DMA memory, interrupts and faults, in
+// one process and without any privilege. What an application does over it takes the
+// same path as on hardware.
 //
 //	m, err := fake.New(nil)           // one MAC; its wire is the test's
 //	a, b, err := fake.Pair(nil, nil)  // two MACs on one wire
+//
+// The core is a Synopsys GMAC5 (mac/dwmac4 on mac/sim/dwmac4) unless Options.Core
+// names another. Packages mac/cores and mac/sim/models have them all by name.
 //
 // Closing the endpoint made on a MAC, or the MAC itself, ends all of it: device,
 // model and cable.
@@ -31,13 +34,29 @@ import (
 type Options struct {
 	// Config is the configuration of the device.
 	Config mac.Config
-	// Model is how the core was built and how its model runs. Queues is raised to
-	// what Config asks for; with Model.Inline and a manual Model.Clock a test is
-	// deterministic: nothing happens but in calls of the test.
-	Model model.Config
+	// Core is the kind of MAC. The zero value is a GMAC5.
+	Core Core
+	// Build is how the core is built and how its model runs. Queues is raised to
+	// what Config asks for; with Inline and a manual Clock a test is deterministic:
+	// nothing happens but in calls of the test.
+	Build sim.Build
 	// Capture is how many transmitted frames are kept for Next when no cable is
 	// plugged in; later ones are dropped. 0: 1024.
 	Capture int
+}
+
+// Core is a kind of MAC: a driver, and the hardware for it. A model's Config says
+// more of the hardware than sim.Build does:
+//
+//	fake.Core{Driver: dwmac4.Driver(), Build: model.Config{NoTSO: true}.Build}
+type Core struct {
+	Driver mac.Driver
+	Build  func(sim.Build) sim.Model
+}
+
+// GMAC5 is the core that is used by default, built as config says.
+func GMAC5(config model.Config) Core {
+	return Core{Driver: dwmac4.Driver(), Build: config.Build}
 }
 
 // MAC is a fake MAC: a device, and the other side of it that a test drives.
@@ -46,7 +65,7 @@ type MAC struct {
 	*mac.Device
 
 	bus   *simbus.Bus
-	model *model.Model
+	model sim.Model
 	sent  chan []byte
 
 	mu    sync.Mutex
@@ -75,20 +94,34 @@ func New(opts *Options) (*MAC, error) {
 	if o.Capture == 0 {
 		o.Capture = 1024
 	}
-	o.Model.Queues = max(o.Model.Queues, o.Config.Queues)
-	o.Model.InBandLink = true
+	if o.Core.Build == nil {
+		o.Core = GMAC5(model.Config{})
+	}
+	o.Build.Queues = max(o.Build.Queues, o.Config.Queues)
 	if o.Config.Name == "" {
 		o.Config.Name = "fake"
 	}
-	m := &MAC{model: model.New(o.Model), sent: make(chan []byte, o.Capture)}
+	m := &MAC{model: o.Core.Build(o.Build), sent: make(chan []byte, o.Capture)}
 	m.model.OnTransmit(m.capture)
 	m.bus = simbus.New(m.model, nil)
-	dev, err := dwmac4.Open(context.Background(), &bus{m.bus, m.pull}, &o.Config)
+	dev, err := open(&bus{m.bus, m.pull}, o.Core.Driver, o.Config)
 	if err != nil {
 		return nil, fmt.Errorf("fake: %w", err)
 	}
 	m.Device = dev
 	return m, nil
+}
+
+// open is mac.Open, with a fixed link for a core that does not see its own.
+func open(b mac.Bus, driver mac.Driver, c mac.Config) (*mac.Device, error) {
+	core, err := driver.New(b)
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	if _, ok := core.Link(); !ok && c.Link == (mac.Link{}) {
+		c.Link = mac.Link{Up: true, Speed: 1000, FullDuplex: true}
+	}
+	return mac.NewDevice(context.Background(), b, core, &c)
 }
 
 func (m *MAC) capture(frame []byte) {
@@ -115,7 +148,7 @@ func Pair(a, b *Options) (*MAC, *MAC, error) {
 }
 
 // Port is the MAC's socket for a cable (package mac/sim/cable).
-func (m *MAC) Port() sim.LinkPort { return m.model.Port().(sim.LinkPort) }
+func (m *MAC) Port() sim.LinkPort { return m.model }
 
 // Plug joins the MAC to another port: that of a second MAC, a TAP device, a
 // capture file, a user-mode network. It pulls the cable that was there. Closing
@@ -182,7 +215,8 @@ func (m *MAC) Next(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// SetLink changes the link as a PHY would report it.
+// SetLink changes the link as a PHY would report it. A core that does not see its
+// link, and a device with a fixed one, take no notice.
 func (m *MAC) SetLink(l mac.Link) { m.model.SetLink(l) }
 
 // Faults injects what goes wrong with hardware.
@@ -192,5 +226,6 @@ func (m *MAC) Faults() *sim.Faults { return m.model.Faults() }
 // barriers, interrupts.
 func (m *MAC) Trace() *sim.Trace { return m.bus.Trace() }
 
-// Model is the hardware itself, for what is not covered here.
-func (m *MAC) Model() *model.Model { return m.model }
+// Model is the hardware itself, for what is not covered here. It has the type of
+// its core's package.
+func (m *MAC) Model() sim.Model { return m.model }

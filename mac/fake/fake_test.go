@@ -12,7 +12,6 @@ import (
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/fake"
 	"github.com/barewire/barewire/mac/sim"
-	model "github.com/barewire/barewire/mac/sim/dwmac4"
 	"github.com/barewire/barewire/ring"
 )
 
@@ -56,7 +55,7 @@ func receive(m *fake.MAC) (out [][]byte) {
 }
 
 func inline() *fake.Options {
-	return &fake.Options{Model: model.Config{Inline: true, Clock: sim.NewManualClock(time.Unix(0, 0))}}
+	return &fake.Options{Build: sim.Build{Inline: true, Clock: sim.NewManualClock(time.Unix(0, 0))}}
 }
 
 func testFrame(to mac.HardwareAddr, n int) []byte {
@@ -105,7 +104,7 @@ func TestByHand(t *testing.T) {
 func TestSameSeedSameRun(t *testing.T) {
 	run := func(seed uint64) (received int) {
 		o := inline()
-		o.Model.Seed = seed
+		o.Build.Seed = seed
 		m, err := fake.New(o)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, m.Close()) }()

@@ -6,18 +6,8 @@ import (
 	"github.com/barewire/barewire/ring"
 )
 
-// Model is the hardware's side of a core: a model with the controls that the
-// suite needs.
-type Model interface {
-	sim.Device
-	sim.Described
-	// Deliver, OnTransmit and SetLink are those of sim.LinkPort.
-	sim.LinkPort
-	// Faults are the faults that can be injected.
-	Faults() *sim.Faults
-	// Violations are what the driver did that the manual forbids.
-	Violations() *sim.Violations
-}
+// Model is the hardware's side of a core.
+type Model = sim.Model
 
 // Setup says what hardware the suite wants.
 type Setup struct {

@@ -97,6 +97,28 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// Build makes the model that c and b ask for. Its link is in band, so that a driver
+// sees it.
+func (c Config) Build(b sim.Build) sim.Model {
+	if b.Address != (mac.HardwareAddr{}) {
+		c.MACAddress = b.Address
+	}
+	c.Queues = max(c.Queues, b.Queues)
+	if b.FIFO > 0 {
+		c.RXFIFO, c.TXFIFO = b.FIFO, b.FIFO
+	}
+	if b.Clock != nil {
+		c.Clock = b.Clock
+	}
+	if b.Seed != 0 {
+		c.Seed = b.Seed
+	}
+	c.Inline = c.Inline || b.Inline
+	c.CheckArmed = c.CheckArmed || b.CheckArmed
+	c.InBandLink = true
+	return New(c)
+}
+
 // features are MAC_HW_Feature0 to 3.
 func (c Config) features() (f [4]uint32) {
 	set := func(on bool, bit uint32) uint32 {
