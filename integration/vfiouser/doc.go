@@ -10,7 +10,8 @@
 //	  -device '{"driver":"vfio-user-pci","addr":"1.0","x-no-posted-writes":true,
 //	            "socket":{"type":"unix","path":"/tmp/mac0"}}' ...
 //
-// BAR 0 holds the model's registers from 0 on, all windows of it. Above them, up to the end of the
+// BAR 0 holds the model's registers from 0 on, all windows of it unless they have
+// BARs of their own (Options.WindowBARs). Above them, up to the end of the
 // BAR, are spare words that only hold what is written: a device tree can put
 // there what the SoC has around the MAC, such as reset lines or a system
 // controller. Registers are 32 bits wide: longer accesses are split, low word first, and

@@ -27,8 +27,8 @@ type quiescer interface{ Quiesce() }
 type function struct {
 	dev    sim.Device
 	opts   Options
-	window uint32
-	spare  []atomic.Uint32
+	bars   []sim.Window    // the model's registers by BAR
+	spare  []atomic.Uint32 // above those of BAR 0
 	host   *vfu.Host
 	high   atomic.Bool // the interrupt line
 	closed error
@@ -41,10 +41,14 @@ var (
 
 func (f *function) Config() vfu.Config {
 	o := &f.opts
-	return vfu.Config{
+	c := vfu.Config{
 		Vendor: o.Vendor, Device: o.Device, Class: 0x020000,
 		BARs: [6]uint64{uint64(o.BARSize)}, InterruptPin: 1, MSIVectors: o.MSIVectors,
 	}
+	for i := 1; i < len(f.bars); i++ {
+		c.BARs[i] = uint64(max(minBAR, powerOfTwo(int(f.bars[i].Size))))
+	}
+	return c
 }
 
 func (f *function) Attach(h *vfu.Host) {
@@ -78,33 +82,42 @@ func (f *function) interrupt(level bool) {
 	}
 }
 
-func (f *function) ReadBAR(_ int, off uint64, p []byte) {
+func (f *function) ReadBAR(bar int, off uint64, p []byte) {
 	var word [4]byte
 	for len(p) > 0 {
-		binary.LittleEndian.PutUint32(word[:], f.read(uint32(off)&^3))
+		binary.LittleEndian.PutUint32(word[:], f.read(bar, uint32(off)&^3))
 		n := copy(p, word[off&3:])
 		p, off = p[n:], off+uint64(n)
 	}
 }
 
-func (f *function) WriteBAR(_ int, off uint64, p []byte) {
+func (f *function) WriteBAR(bar int, off uint64, p []byte) {
 	var word [4]byte
 	for len(p) > 0 {
 		at := uint32(off) &^ 3
 		if off&3 != 0 || len(p) < 4 {
-			binary.LittleEndian.PutUint32(word[:], f.read(at))
+			binary.LittleEndian.PutUint32(word[:], f.read(bar, at))
 		}
 		n := copy(word[off&3:], p)
-		f.write(at, binary.LittleEndian.Uint32(word[:]))
+		f.write(bar, at, binary.LittleEndian.Uint32(word[:]))
 		p, off = p[n:], off+uint64(n)
 	}
 }
 
-func (f *function) read(off uint32) (v uint32) {
-	if off < f.window {
+// spareWord is the spare word at off of a BAR, or nil.
+func (f *function) spareWord(bar int, off uint32) *atomic.Uint32 {
+	if i := uint64(off-f.bars[0].Size) / 4; bar == 0 && off >= f.bars[0].Size && i < uint64(len(f.spare)) {
+		return &f.spare[i]
+	}
+	return nil
+}
+
+func (f *function) read(bar int, off uint32) (v uint32) {
+	if b := f.bars[bar]; off < b.Size {
+		off += b.Offset
 		v = f.dev.Read32(off)
-	} else {
-		v = f.spare[(off-f.window)/4].Load()
+	} else if w := f.spareWord(bar, off); w != nil {
+		v = w.Load()
 	}
 	if f.opts.Trace != nil {
 		f.opts.Trace(Access{Off: off, Value: v})
@@ -112,12 +125,20 @@ func (f *function) read(off uint32) (v uint32) {
 	return v
 }
 
-func (f *function) write(off, v uint32) {
+func (f *function) write(bar int, off, v uint32) {
+	b := f.bars[bar]
+	inside := off < b.Size
+	w := f.spareWord(bar, off)
+	if inside {
+		off += b.Offset
+	}
 	if f.opts.Trace != nil {
 		f.opts.Trace(Access{Write: true, Off: off, Value: v})
 	}
-	if off >= f.window {
-		f.spare[(off-f.window)/4].Store(v)
+	if !inside {
+		if w != nil {
+			w.Store(v)
+		}
 		return
 	}
 	f.dev.Write32(off, v)

@@ -25,6 +25,9 @@ type Options struct {
 	// BARSize is the size of BAR 0 in bytes, a power of two. 0 means 64 KiB, or
 	// what the registers need.
 	BARSize int
+	// WindowBARs gives each register window of the device a BAR of its own, as a
+	// driver in user space expects them: window i is BAR i.
+	WindowBARs bool
 	// MSIVectors is the number of MSI vectors, a power of two up to 32. 0 means
 	// INTx only.
 	MSIVectors int
@@ -43,7 +46,11 @@ type Options struct {
 	Protocol vfu.Options
 }
 
-const defaultBAR = 64 << 10
+const (
+	defaultBAR = 64 << 10
+	minBAR     = 4 << 10 // a page, so that a program can map it alone
+	maxBARs    = 6
+)
 
 // Server serves one model to one client.
 type Server struct {
@@ -61,35 +68,44 @@ func New(dev sim.Device, o *Options) (*Server, error) {
 	if f.opts.Vendor == 0 && f.opts.Device == 0 {
 		f.opts.Vendor, f.opts.Device = 0x16c3, 0x7102
 	}
-	window := registers(dev)
-	if window <= 0 || window%4 != 0 || window > 1<<30 {
-		return nil, fmt.Errorf("vfiouser: register window of %#x bytes: want a multiple of 4 up to 1 GiB: %w", window, mac.ErrConfig)
+	f.bars = f.windows()
+	for _, w := range f.bars {
+		if w.Size == 0 || w.Size%4 != 0 || w.Size > 1<<30 {
+			return nil, fmt.Errorf("vfiouser: register window of %#x bytes: want a multiple of 4 up to 1 GiB: %w", w.Size, mac.ErrConfig)
+		}
 	}
+	window := int(f.bars[0].Size)
 	if f.opts.BARSize == 0 {
-		f.opts.BARSize = max(defaultBAR, 1<<bits.Len(uint(window-1)))
+		f.opts.BARSize = max(defaultBAR, powerOfTwo(window))
 	}
 	if f.opts.BARSize < window {
 		return nil, fmt.Errorf("vfiouser: BAR of %#x bytes is smaller than the register window of %#x: %w", f.opts.BARSize, window, mac.ErrConfig)
 	}
+	f.spare = make([]atomic.Uint32, (f.opts.BARSize-window)/4)
 	s, err := vfu.New(f, &f.opts.Protocol)
 	if err != nil {
 		return nil, fmt.Errorf("vfiouser: %w", err)
 	}
-	f.window = uint32(window)
-	f.spare = make([]atomic.Uint32, (f.opts.BARSize-window)/4)
 	return &Server{fn: f, vfu: s}, nil
 }
 
-// registers is the size of the device's register space in bytes, all windows.
-func registers(dev sim.Device) int {
-	size := dev.WindowSize()
-	if w, ok := dev.(sim.Windowed); ok {
+// windows are the register windows by BAR. Without Options.WindowBARs all are in
+// BAR 0, at their offsets in the device's one register space.
+func (f *function) windows() []sim.Window {
+	all := []sim.Window{{Size: uint32(f.dev.WindowSize())}}
+	w, ok := f.dev.(sim.Windowed)
+	switch {
+	case ok && f.opts.WindowBARs:
+		return w.Windows()[:min(len(w.Windows()), maxBARs)]
+	case ok:
 		for _, w := range w.Windows() {
-			size = max(size, int(w.Offset)+int(w.Size))
+			all[0].Size = max(all[0].Size, w.Offset+w.Size)
 		}
 	}
-	return size
+	return all
 }
+
+func powerOfTwo(n int) int { return 1 << bits.Len(uint(n-1)) }
 
 // Serve connects the model to the client at the other end of c and serves it
 // until it leaves, which is no error, or ctx is done. Then it closes the model.
@@ -162,8 +178,8 @@ func accept(ctx context.Context, l *net.UnixListener) (*net.UnixConn, error) {
 // Spare is the spare word at off, which is as in the BAR. It is 0 where there is
 // none.
 func (s *Server) Spare(off uint32) uint32 {
-	if i := uint64(off-s.fn.window) / 4; off >= s.fn.window && i < uint64(len(s.fn.spare)) {
-		return s.fn.spare[i].Load()
+	if w := s.fn.spareWord(0, off); w != nil {
+		return w.Load()
 	}
 	return 0
 }

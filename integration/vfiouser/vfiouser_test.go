@@ -151,11 +151,35 @@ func (windowed) Windows() []sim.Window {
 func TestSpareWordsAreAboveAllWindows(t *testing.T) {
 	s, err := New(windowed{&model{window: 16}}, &Options{BARSize: 2 << 20})
 	require.NoError(t, err)
-	require.EqualValues(t, 0x8100, s.fn.window)
+	require.EqualValues(t, 0x8100, s.fn.bars[0].Size)
 	s.fn.WriteBAR(0, 0x1f_fffc, []byte{1, 2, 3, 4})
 	require.EqualValues(t, 0x04030201, s.Spare(0x1f_fffc))
 	require.Zero(t, s.Spare(0x8000), "the model's")
 }
+
+func TestWindowBARs(t *testing.T) {
+	m := &model{window: 16}
+	s, err := New(wide{m}, &Options{WindowBARs: true})
+	require.NoError(t, err)
+	f := s.fn
+	f.Attach(&vfu.Host{})
+	require.Equal(t, [6]uint64{64 << 10, 4 << 10}, f.Config().BARs)
+	f.WriteBAR(1, 0, []byte{4, 0, 0, 0})
+	require.Equal(t, []Access{{true, 4, 4}}, m.log, "the model has one register space")
+	m.log = nil
+	word := []byte{1, 2, 3, 4}
+	f.WriteBAR(1, 16, word)
+	f.ReadBAR(1, 16, word)
+	require.Equal(t, make([]byte, 4), word, "nothing is there")
+	f.WriteBAR(0, 16, []byte{5})
+	require.EqualValues(t, 5, s.Spare(16))
+	require.Empty(t, m.log)
+}
+
+// wide is a model with a second window onto part of the first.
+type wide struct{ *model }
+
+func (wide) Windows() []sim.Window { return []sim.Window{{Size: 16}, {Offset: 4, Size: 8}} }
 
 func TestSession(t *testing.T) {
 	m := &model{window: 16, fails: errors.New("close failed")}
