@@ -14,7 +14,7 @@ import (
 // device is a model whose accesses to the guest's memory are counted, and can be
 // led astray.
 type device struct {
-	*dwmac4.Model
+	sim.Model
 	mem sim.DMA
 
 	granted, refused atomic.Int64
@@ -22,7 +22,7 @@ type device struct {
 	strayed          atomic.Bool   // such a write has been let through
 }
 
-func newDevice(c dwmac4.Config) *device { return &device{Model: dwmac4.New(c)} }
+func newDevice(m sim.Model) *device { return &device{Model: m} }
 
 // fast is the wire that the device is on.
 var fast = mac.Link{Up: true, Speed: 100, FullDuplex: true}
@@ -38,11 +38,30 @@ func (p slow) Deliver(frame []byte) {
 }
 
 // port is the device's socket for a cable.
-func (d *device) port() sim.Port { return slow{d.Model.Port().(sim.LinkPort)} }
+func (d *device) port() sim.Port { return slow{d.Model} }
 
-// transmitted is how many frames the device has sent.
+// Windows implements sim.Windowed, whether or not the model does.
+func (d *device) Windows() []sim.Window {
+	if w, ok := d.Model.(sim.Windowed); ok {
+		return w.Windows()
+	}
+	return []sim.Window{{Size: uint32(d.WindowSize())}}
+}
+
+// Quiesce waits until the accesses to memory that the model has begun are over, as
+// far as it can.
+func (d *device) Quiesce() {
+	if q, ok := d.Model.(interface{ Quiesce() }); ok {
+		q.Quiesce()
+	}
+}
+
+// stats are the counts of a dwmac4.
+func (d *device) stats() dwmac4.Stats { return d.Model.(*dwmac4.Model).Stats() }
+
+// transmitted is how many frames a dwmac4 has sent.
 func (d *device) transmitted() (n uint64) {
-	for _, k := range d.Stats().TX {
+	for _, k := range d.stats().TX {
 		n += k
 	}
 	return n
@@ -54,7 +73,7 @@ func (d *device) Connect(mem sim.DMA, irq func(level bool)) {
 	d.Model.Connect(d, irq)
 }
 
-// descriptorSize is that of the core, in bytes: longer writes are of frames.
+// descriptorSize is that of dwmac4, in bytes: longer writes are of frames.
 const descriptorSize = 16
 
 // Slice implements sim.DMA.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/barewire/barewire/integration/internal/guest"
 	"github.com/barewire/barewire/integration/vfiouser"
+	"github.com/barewire/barewire/mac/sim"
 	"github.com/barewire/barewire/mac/sim/cable"
 	"github.com/barewire/barewire/mac/sim/dwmac4"
 )
@@ -20,7 +21,7 @@ const clockHandle = 0x7001
 
 // stmmac is the device-tree node with which Linux's driver takes the guest's
 // first device.
-func stmmac(m *dwmac4.Model) []guest.Node {
+func stmmac(m sim.Model) []guest.Node {
 	return []guest.Node{
 		{Name: "mac-clock", Props: []guest.Prop{
 			guest.Strings("compatible", "fixed-clock"), guest.Cells("#clock-cells", 0),
@@ -42,9 +43,10 @@ func stmmac(m *dwmac4.Model) []guest.Node {
 func TestPair(t *testing.T) {
 	needQEMU(t)
 	const title = "stmmac and the server, arm64"
+	score.Machine(t, title)
 	var shell *guest.Shell
 	m := &machine{}
-	linux, ours := newDevice(dwmac4.Config{AnyLinkChange: true}), newDevice(dwmac4.Config{InBandLink: true, RXFIFO: fifoSize, TXFIFO: fifoSize})
+	linux, ours := newDevice(dwmac4.New(dwmac4.Config{AnyLinkChange: true})), newDevice(dwmac4.Config{}.Build(sim.Build{FIFO: fifoSize}))
 	var servers []*vfiouser.Server
 	boot := func(t, outer *testing.T) {
 		ctx, cancel := context.WithTimeout(outer.Context(), bootTime)
@@ -52,7 +54,7 @@ func TestPair(t *testing.T) {
 		debian, err := guest.Fetch(ctx)
 		require.NoError(t, err)
 		files := initrd(ctx, t, debian, "dwmac-generic", "uio_pci_generic")
-		life, end := context.WithCancel(outer.Context())
+		life, end := context.WithCancel(context.WithoutCancel(outer.Context())) // the guest outlives the test, to tell why it failed
 		outer.Cleanup(end)
 		wire := cable.Connect(linux.port(), ours.port(), &cable.Options{Link: fast})
 		outer.Cleanup(func() { require.NoError(outer, wire.Close()) })
@@ -69,7 +71,7 @@ func TestPair(t *testing.T) {
 				if err := <-served; err != nil && !errors.Is(err, context.Canceled) {
 					outer.Error(err)
 				}
-				outer.Logf("%+v %+v", server.Stats(), d.Stats())
+				outer.Logf("%+v %+v", server.Stats(), d.stats())
 			})
 			g.Sockets = append(g.Sockets, socket)
 		}

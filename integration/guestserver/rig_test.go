@@ -23,8 +23,8 @@ import (
 
 	"github.com/barewire/barewire/integration/internal/guest"
 	"github.com/barewire/barewire/integration/vfiouser"
+	"github.com/barewire/barewire/mac/sim"
 	"github.com/barewire/barewire/mac/sim/cable"
-	"github.com/barewire/barewire/mac/sim/dwmac4"
 	"github.com/barewire/barewire/mac/sim/usernet"
 )
 
@@ -42,8 +42,9 @@ const fifoSize = 256 << 10
 // setup is what differs between machines.
 type setup struct {
 	title string
+	core  string // name of its driver
 	fetch func(context.Context) (*guest.Debian, error)
-	model dwmac4.Config
+	model sim.Model
 	iommu bool
 	ram   uint64 // an address in the guest's RAM
 	boot  string // added to the kernel's command line
@@ -106,6 +107,7 @@ func serve(ctx context.Context, t *testing.T, dev *device, o *vfiouser.Options, 
 
 // start boots a machine and binds its device.
 func start(t *testing.T, s setup) *machine {
+	score.Machine(t, s.title)
 	m := &machine{setup: s}
 	for _, c := range []struct {
 		name string
@@ -124,7 +126,7 @@ func (m *machine) startGuest(t, outer *testing.T) {
 	debian, err := m.fetch(ctx)
 	require.NoError(t, err)
 	files := initrd(ctx, t, debian, m.modules...)
-	life, end := context.WithCancel(outer.Context())
+	life, end := context.WithCancel(context.WithoutCancel(outer.Context())) // the guest outlives the test, to tell why it failed
 	outer.Cleanup(end)
 
 	m.net, err = usernet.New(nil)
@@ -136,13 +138,12 @@ func (m *machine) startGuest(t, outer *testing.T) {
 	m.client = &http.Client{Transport: &http.Transport{}, Timeout: transferTime}
 	outer.Cleanup(m.client.CloseIdleConnections)
 
-	m.model.RXFIFO, m.model.TXFIFO = fifoSize, fifoSize
 	m.dev = newDevice(m.model)
 	m.cable = cable.Connect(m.dev.port(), m.net, &cable.Options{Link: fast})
 	outer.Cleanup(func() { require.NoError(outer, m.cable.Close()) })
 	dir := outer.TempDir()
 	socket := filepath.Join(dir, "mac")
-	m.server, m.served = serve(life, t, m.dev, &vfiouser.Options{MasterOnly: true}, socket)
+	m.server, m.served = serve(life, t, m.dev, &vfiouser.Options{MasterOnly: true, WindowBARs: true}, socket)
 	outer.Cleanup(func() { m.end(outer, end) })
 	cmd, err := debian.Board(life, &guest.Board{Sockets: []string{socket}, IOMMU: m.iommu, Append: m.boot}, files, dir)
 	require.NoError(t, err)
@@ -169,7 +170,7 @@ func (m *machine) end(t *testing.T, cancel context.CancelFunc) {
 	if err := <-m.served; err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	t.Logf("%+v %+v DMA granted %d refused %d", m.server.Stats(), m.dev.Stats(), m.dev.granted.Load(), m.dev.refused.Load())
+	t.Logf("%+v DMA granted %d refused %d", m.server.Stats(), m.dev.granted.Load(), m.dev.refused.Load())
 }
 
 func (m *machine) bindDevice(t, _ *testing.T) {
@@ -206,7 +207,7 @@ func (m *machine) number(t *testing.T, script string) uint64 {
 func (m *machine) startServer(t *testing.T) {
 	out := m.run(t, `rm -f /tmp/pid /tmp/log
 		(
-			sh -c 'echo $$ > /tmp/pid; exec httpserver -dev `+guest.PCIAddress(0)+` -clock 125000000 -ip 10.0.2.15/24,fd00:6261:7265::15/64 -gw 10.0.2.2 -addr :80 `+m.flags+`'
+			sh -c 'echo $$ > /tmp/pid; exec httpserver -dev `+guest.PCIAddress(0)+` -clock `+strconv.Itoa(m.dev.ClockHz())+` -ip 10.0.2.15/24,fd00:6261:7265::15/64 -gw 10.0.2.2 -addr :80 `+m.flags+`'
 			echo "exit code $?"
 		) > /tmp/log 2>&1 &
 		for i in $(seq 300); do

@@ -48,7 +48,7 @@ func (m *machine) lifeCycle(b *barewire) []step {
 	}
 }
 
-// flood sends a datagram to the guest each millisecond until the function that it
+// flood sends a datagram to the guest every three milliseconds until the function that it
 // returns is called.
 func flood(t *testing.T, s stack, address string) (stop func()) {
 	c, err := s.DialContext(t.Context(), "udp", address)
@@ -56,7 +56,7 @@ func flood(t *testing.T, s stack, address string) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		tick := time.NewTicker(time.Millisecond)
+		tick := time.NewTicker(3 * time.Millisecond)
 		defer tick.Stop()
 		for n := 0; ; n = (n + 97) % 1400 {
 			select {
