@@ -11,6 +11,7 @@ import (
 	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
+	"github.com/barewire/barewire/mac/sim/internal/dwmac"
 )
 
 func addr(s string) mac.HardwareAddr {
@@ -70,7 +71,7 @@ func TestPacketFilter(t *testing.T) {
 }
 
 func TestControlFrames(t *testing.T) {
-	pause, other := frame(pauseAddr, 60), frame(ownAddr, 60)
+	pause, other := frame(dwmac.PauseAddr, 60), frame(ownAddr, 60)
 	for _, f := range [][]byte{pause, other} {
 		f[12], f[13], f[14], f[15] = 0x88, 0x08, 0, 1
 	}
@@ -266,7 +267,7 @@ func TestReceiveChecksum(t *testing.T) {
 		require.EqualValues(t, 2, r.read(gmac4.MMC+dwregs.MMCRxIPv4Good))
 		require.EqualValues(t, 1, r.read(gmac4.MMC+dwregs.MMCRxIPv4HdrErr))
 		require.EqualValues(t, 1, r.read(gmac4.MMC+dwregs.MMCRxTCPErr))
-		require.EqualValues(t, 280, r.read(gmac4.MMC+dwregs.MMCRxIPv4Good+mmcOctets))
-		require.EqualValues(t, 120, r.read(mmcIPC+mmcOctets+ipcTCPError), "without the IP header")
+		require.EqualValues(t, 280, r.read(gmac4.MMC+dwregs.MMCRxIPv4Good+dwregs.MMCIPCOctets))
+		require.EqualValues(t, 120, r.read(gmac4.MMC+dwregs.MMCRxTCPErr+dwregs.MMCIPCOctets), "without the IP header")
 	})
 }

@@ -1,20 +1,8 @@
 package dwmac4
 
 import (
-	"sync"
-
-	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/gmac4"
-	"github.com/barewire/barewire/mac/sim"
 )
-
-// line is the core's interrupt line. mu guards all status and enable registers
-// that decide its level.
-type line struct {
-	mu    sync.Mutex
-	irq   func(level bool)
-	level bool
-}
 
 // RaiseStatus sets bits of DMA_CHc_Status as hardware would, for tests of a
 // driver's interrupt handling.
@@ -22,16 +10,16 @@ func (m *Model) RaiseStatus(c int, bits uint32) { m.raise(c, bits) }
 
 // raise sets causes of channel c.
 func (m *Model) raise(c int, bits uint32) {
-	m.line.mu.Lock()
+	m.line.Mu.Lock()
 	m.orLocked(gmac4.ChanBase(c)+gmac4.ChanStatus, bits)
-	m.line.mu.Unlock()
+	m.line.Mu.Unlock()
 }
 
 // or sets bits of any register that takes part in interrupts.
 func (m *Model) or(off, bits uint32) {
-	m.line.mu.Lock()
+	m.line.Mu.Lock()
 	m.orLocked(off, bits)
-	m.line.mu.Unlock()
+	m.line.Mu.Unlock()
 }
 
 func (m *Model) orLocked(off, bits uint32) {
@@ -42,8 +30,8 @@ func (m *Model) orLocked(off, bits uint32) {
 // clearBits is a write-one-to-clear write, or a clear on read: it returns what
 // was there.
 func (m *Model) clearBits(off, bits uint32) uint32 {
-	m.line.mu.Lock()
-	defer m.line.mu.Unlock()
+	m.line.Mu.Lock()
+	defer m.line.Mu.Unlock()
 	old := m.load(off)
 	m.store(off, old&^bits)
 	m.updateLine()
@@ -52,14 +40,14 @@ func (m *Model) clearBits(off, bits uint32) uint32 {
 
 // setInt writes an enable register.
 func (m *Model) setInt(off, v uint32) {
-	m.line.mu.Lock()
-	defer m.line.mu.Unlock()
+	m.line.Mu.Lock()
+	defer m.line.Mu.Unlock()
 	m.store(off, v)
 	m.updateLine()
 }
 
 // updateLine brings the summaries and the line in step with causes and enables.
-// line.mu is held.
+// line.Mu is held.
 func (m *Model) updateLine() {
 	level := m.macLine() || m.mtlStatus() != 0
 	for c := range m.cfg.Queues {
@@ -73,17 +61,7 @@ func (m *Model) updateLine() {
 		}
 		level = level || m.channelLine(c)
 	}
-	if level == m.line.level {
-		if !level && m.line.irq != nil && m.faults.Hit(sim.SpuriousInterrupt) {
-			m.line.irq(true)
-			m.line.irq(false)
-		}
-		return
-	}
-	m.line.level = level
-	if m.line.irq != nil && !(level && m.faults.Hit(sim.LostInterrupt)) {
-		m.line.irq(level)
-	}
+	m.line.Drive(level)
 }
 
 // causes are the enabled causes of channel c.
@@ -106,13 +84,14 @@ func (m *Model) channelLine(c int) bool {
 // macStatus is MAC_Interrupt_Status.
 func (m *Model) macStatus() uint32 {
 	v := m.load(gmac4.MACIntStatus)
-	if m.load(gmac4.MMC+dwregs.MMCRxInt)&^m.load(gmac4.MMC+dwregs.MMCRxIntMask) != 0 {
+	rx, tx, ipc := m.mmc.Pending()
+	if rx {
 		v |= gmac4.MACIntMMCRx | gmac4.MACIntMMC
 	}
-	if m.load(gmac4.MMC+dwregs.MMCTxInt)&^m.load(gmac4.MMC+dwregs.MMCTxIntMask) != 0 {
+	if tx {
 		v |= gmac4.MACIntMMCTx | gmac4.MACIntMMC
 	}
-	if m.load(gmac4.MMC+dwregs.MMCIPCInt)&^m.load(gmac4.MMC+dwregs.MMCIPCIntMask) != 0 {
+	if ipc {
 		v |= gmac4.MACIntMMCIPC | gmac4.MACIntMMC
 	}
 	return v
@@ -139,8 +118,8 @@ func (m *Model) mtlStatus() (v uint32) {
 
 // dmaStatus is DMA_Interrupt_Status.
 func (m *Model) dmaStatus() (v uint32) {
-	m.line.mu.Lock()
-	defer m.line.mu.Unlock()
+	m.line.Mu.Lock()
+	defer m.line.Mu.Unlock()
 	for c := range m.cfg.Queues {
 		if m.channelLine(c) {
 			v |= 1 << c

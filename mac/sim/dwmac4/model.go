@@ -23,11 +23,12 @@ import (
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/internal/dwmac"
 )
 
 // Model is one core. Its methods may be called from any goroutine.
 //
-// Locks are taken in the order write, rx.mu, tx.mu, line.mu. None is held while
+// Locks are taken in the order write, rx.mu, tx.mu, line.Mu. None is held while
 // a frame is transmitted.
 type Model struct {
 	cfg    Config
@@ -42,7 +43,8 @@ type Model struct {
 	regs  [gmac4.WindowSize / 4]atomic.Uint32
 	write sync.Mutex
 
-	line line
+	line dwmac.Line
+	mmc  dwmac.MMC
 	rx   receiver
 	tx   transmitter
 	mdio mdio
@@ -53,8 +55,8 @@ type Model struct {
 	resets    uint64 // guarded by write
 	closed    atomic.Bool
 	done      chan struct{}
-	wakeRX    chan struct{}
-	wakeTX    chan struct{}
+	rxEngine  *dwmac.Engine
+	txEngine  *dwmac.Engine
 	workers   sync.WaitGroup
 }
 
@@ -69,10 +71,17 @@ func New(cfg Config) *Model {
 	cfg = cfg.withDefaults()
 	m := &Model{
 		cfg: cfg, clock: cfg.Clock, faults: sim.NewFaults(cfg.Seed),
-		done: make(chan struct{}), wakeRX: make(chan struct{}, 1), wakeTX: make(chan struct{}, 1),
+		done: make(chan struct{}),
+	}
+	m.rxEngine, m.txEngine = dwmac.NewEngine(cfg.Inline, m.pumpRX), dwmac.NewEngine(cfg.Inline, m.pumpTX)
+	m.line.Init(m.faults)
+	m.mmc.Absent, m.mmc.Changed = cfg.NoMMC, func() {
+		m.line.Mu.Lock()
+		m.updateLine()
+		m.line.Mu.Unlock()
 	}
 	m.facts, _ = gmac4.FactsFor(uint32(cfg.Version))
-	m.rx.junk, m.tx.junk = junk(cfg.Seed)|1, junk(cfg.Seed+1)|1
+	m.rx.junk, m.tx.junk = dwmac.Junk(cfg.Seed)|1, dwmac.Junk(cfg.Seed+1)|1
 	m.link.Store(&mac.Link{Up: true, Speed: 1000, FullDuplex: true})
 	m.connectPHY()
 	for c := range cfg.Queues {
@@ -110,42 +119,13 @@ func (m *Model) ClockHz() int { return m.cfg.ClockHz }
 // Connect implements sim.Device.
 func (m *Model) Connect(mem sim.DMA, irq func(level bool)) {
 	m.mem = mem
-	m.line.mu.Lock()
-	m.line.irq = irq
-	m.line.mu.Unlock()
+	m.line.Connect(irq)
 	if m.cfg.Inline {
 		return
 	}
-	m.workers.Go(func() { m.work(m.wakeRX, m.pumpRX) })
-	m.workers.Go(func() { m.work(m.wakeTX, m.pumpTX) })
+	m.workers.Go(func() { m.rxEngine.Run(m.done) })
+	m.workers.Go(func() { m.txEngine.Run(m.done) })
 }
-
-// work is one engine's goroutine.
-func (m *Model) work(wake <-chan struct{}, pump func()) {
-	for {
-		select {
-		case <-m.done:
-			return
-		case <-wake:
-			pump()
-		}
-	}
-}
-
-// kick has an engine look at its rings. No lock is held.
-func (m *Model) kick(wake chan struct{}, pump func()) {
-	if m.cfg.Inline {
-		pump()
-		return
-	}
-	select {
-	case wake <- struct{}{}:
-	default:
-	}
-}
-
-func (m *Model) kickRX() { m.kick(m.wakeRX, m.pumpRX) }
-func (m *Model) kickTX() { m.kick(m.wakeTX, m.pumpTX) }
 
 // Port implements sim.Device. The port is a sim.LinkPort.
 func (m *Model) Port() sim.Port { return m }
@@ -176,12 +156,12 @@ func (m *Model) SetLink(l mac.Link) {
 func (m *Model) linkChanged(l mac.Link) {
 	m.link.Store(&l)
 	if m.cfg.InBandLink {
-		m.line.mu.Lock()
+		m.line.Mu.Lock()
 		m.setInBand()
 		m.orLocked(gmac4.MACIntStatus, gmac4.MACIntRGSMII)
-		m.line.mu.Unlock()
+		m.line.Mu.Unlock()
 	}
-	m.kickTX()
+	m.txEngine.Kick()
 }
 
 // setInBand puts the link into MAC_PHYIF_Control_Status.
@@ -255,12 +235,4 @@ func (m *Model) Close() error {
 	m.write.Unlock()
 	m.workers.Wait()
 	return nil
-}
-
-// junk steps a generator of unlikely values.
-func junk(s uint64) uint64 {
-	s ^= s << 13
-	s ^= s >> 7
-	s ^= s << 17
-	return s
 }

@@ -44,8 +44,8 @@ func (m *Model) Read32(off uint32) uint32 {
 	if q, r, ok := split(off, gmac4.QueueBase(0), 0x40, gmac4.MaxQueues); ok {
 		return m.readQueue(q, r)
 	}
-	if off >= gmac4.MMC+dwregs.MMCControl && off <= mmcLast {
-		return m.readMMC(off)
+	if off >= gmac4.MMC && off < gmac4.MMC+dwregs.MMCSize {
+		return m.mmc.Read(off - gmac4.MMC)
 	}
 	switch off {
 	case gmac4.MACIntStatus:
@@ -61,8 +61,8 @@ func (m *Model) Read32(off uint32) uint32 {
 	case gmac4.MACMDIOData:
 		return m.mdio.readData()
 	case gmac4.MTLIntStatus:
-		m.line.mu.Lock()
-		defer m.line.mu.Unlock()
+		m.line.Mu.Lock()
+		defer m.line.Mu.Unlock()
 		return m.mtlStatus()
 	case gmac4.DMAIntStatus:
 		return m.dmaStatus()
@@ -152,8 +152,8 @@ func (m *Model) Write32(off, v uint32) {
 	kick := m.writeCommon(off, v)
 	m.write.Unlock()
 	if kick {
-		m.kickTX()
-		m.kickRX()
+		m.txEngine.Kick()
+		m.rxEngine.Kick()
 	}
 }
 
@@ -163,8 +163,8 @@ func (m *Model) writeCommon(off, v uint32) (kick bool) {
 	if q, r, ok := split(off, gmac4.QueueBase(0), 0x40, gmac4.MaxQueues); ok {
 		return q < m.cfg.Queues && m.writeQueue(q, r, v)
 	}
-	if off >= gmac4.MMC+dwregs.MMCControl && off <= mmcLast {
-		m.writeMMC(off, v)
+	if off >= gmac4.MMC && off < gmac4.MMC+dwregs.MMCSize {
+		m.mmc.Write(off-gmac4.MMC, v)
 		return false
 	}
 	if off >= gmac4.AddrHigh(0) && off <= gmac4.AddrLow(127) {
@@ -231,11 +231,11 @@ func (m *Model) writeQueue(q int, r, v uint32) (kick bool) {
 	case gmac4.TxQUnderflow, gmac4.TxQDebug, gmac4.RxQMissed, gmac4.RxQDebug:
 		return false
 	case gmac4.QInt:
-		m.line.mu.Lock()
+		m.line.Mu.Lock()
 		status := m.load(off) & gmac4.QIntStatus &^ v
 		m.store(off, v&^gmac4.QIntStatus|status)
 		m.updateLine()
-		m.line.mu.Unlock()
+		m.line.Mu.Unlock()
 		return false
 	case gmac4.TxQOpMode:
 		if v&gmac4.TxQOpFTQ != 0 {
@@ -277,7 +277,7 @@ func (m *Model) writeChannel(c int, r, v uint32) {
 	case gmac4.ChanTxTail:
 		m.store(off, v&busMask)
 		m.tx.ch[c].tailWritten.Store(true)
-		m.kickTX()
+		m.txEngine.Kick()
 	case gmac4.ChanRxTail:
 		m.store(off, v&busMask)
 		ch := &m.rx.ch[c]
@@ -286,7 +286,7 @@ func (m *Model) writeChannel(c int, r, v uint32) {
 			m.checkArmed(c)
 		}
 		if ch.waiting.Load() || m.cfg.Inline {
-			m.kickRX()
+			m.rxEngine.Kick()
 		}
 	case gmac4.ChanStatus:
 		m.clearBits(off, v)
@@ -357,11 +357,12 @@ func (m *Model) setReset() {
 	m.stopTimers()
 	m.resetTX()
 	m.resetRX()
-	m.line.mu.Lock()
-	defer m.line.mu.Unlock()
+	m.line.Mu.Lock()
+	defer m.line.Mu.Unlock()
 	for i := range m.regs {
 		m.regs[i].Store(0)
 	}
+	m.mmc.Reset()
 	m.store(gmac4.MACVersion, 0x1000|uint32(m.cfg.Version))
 	f := m.cfg.features()
 	m.store(gmac4.MACFeature0, f[0])

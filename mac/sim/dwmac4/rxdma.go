@@ -10,6 +10,7 @@ import (
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/internal/dwmac"
 )
 
 // rxChannel is one receive DMA channel.
@@ -72,7 +73,7 @@ func (m *Model) setRXList(c int, r, v uint32) {
 	}
 	ch := &m.rx.ch[c]
 	if ch.pieces > 0 {
-		m.rx.q[ch.queue].pop()
+		m.rx.q[ch.queue].Pop()
 	}
 	ch.base, ch.idx, ch.fetched, ch.off, ch.pieces, ch.ioc = 0, 0, false, 0, 0, false
 	ch.base = m.address(m.channel(c, gmac4.ChanRxListHigh), m.channel(c, gmac4.ChanRxList))
@@ -96,7 +97,7 @@ func (m *Model) setRXControl(c int, v uint32) {
 	if changed != 0 && !on {
 		m.raise(c, gmac4.IntRPS)
 	}
-	m.kickRX()
+	m.rxEngine.Kick()
 }
 
 // fetchRX has the current descriptor in ch.desc, or suspends the channel.
@@ -162,16 +163,16 @@ func (m *Model) descriptor(addr uint64, write bool) ([]uint32, bool) {
 // busError stops a channel until the next reset.
 func (m *Model) busError(c int, dead *atomic.Bool, detail uint32) {
 	dead.Store(true)
-	m.line.mu.Lock()
+	m.line.Mu.Lock()
 	off := gmac4.ChanBase(c) + gmac4.ChanStatus
 	m.store(off, m.load(off)&^(gmac4.StatusREB|gmac4.StatusTEB))
 	m.orLocked(off, gmac4.IntFBE|detail)
-	m.line.mu.Unlock()
+	m.line.Mu.Unlock()
 }
 
 // transfer moves a frame, or what is left of it, to memory. It reports false
 // when the frame must wait for descriptors. rx.mu is held.
-func (m *Model) transfer(c int, f *rxFrame) bool {
+func (m *Model) transfer(c int, f *dwmac.RXFrame) bool {
 	ch := &m.rx.ch[c]
 	ch.busy.Store(true)
 	defer ch.busy.Store(false)
@@ -187,8 +188,8 @@ func (m *Model) transfer(c int, f *rxFrame) bool {
 		if ch.desc[3]&gmac4.RDES3BUF2V != 0 {
 			room += size
 		}
-		last := ch.off+room >= f.n
-		if last && f.cut && ch.pieces > 0 {
+		last := ch.off+room >= f.N
+		if last && f.Cut && ch.pieces > 0 {
 			ch.off, ch.pieces, ch.ioc = 0, 0, false
 			return true
 		}
@@ -204,7 +205,7 @@ func (m *Model) transfer(c int, f *rxFrame) bool {
 
 // fillRX writes the next bytes of the frame into the buffers of the current
 // descriptor.
-func (m *Model) fillRX(c int, f *rxFrame, size int) bool {
+func (m *Model) fillRX(c int, f *dwmac.RXFrame, size int) bool {
 	ch := &m.rx.ch[c]
 	d := &ch.desc
 	if d[3]&gmac4.RDES3BUF1V != 0 && !m.writeRX(c, f, m.address(d[1], d[0]), size) {
@@ -213,9 +214,9 @@ func (m *Model) fillRX(c int, f *rxFrame, size int) bool {
 	return d[3]&gmac4.RDES3BUF2V == 0 || m.writeRX(c, f, m.address(d[3]&0xffff, d[2]), size)
 }
 
-func (m *Model) writeRX(c int, f *rxFrame, addr uint64, size int) bool {
+func (m *Model) writeRX(c int, f *dwmac.RXFrame, addr uint64, size int) bool {
 	ch := &m.rx.ch[c]
-	n := min(size, f.n-ch.off)
+	n := min(size, f.N-ch.off)
 	if n <= 0 {
 		return true
 	}
@@ -224,7 +225,7 @@ func (m *Model) writeRX(c int, f *rxFrame, addr uint64, size int) bool {
 		m.busError(c, &ch.dead, field.Put(gmac4.StatusREB, gmac4.BusErrBufferWrite))
 		return false
 	}
-	f.copyTo(b, ch.off)
+	f.CopyTo(b, ch.off)
 	ch.off += n
 	m.store(gmac4.ChanBase(c)+gmac4.ChanCurRxBuf, uint32(addr))
 	m.store(gmac4.ChanBase(c)+gmac4.ChanCurRxBufH, uint32(addr>>32))
@@ -232,32 +233,32 @@ func (m *Model) writeRX(c int, f *rxFrame, addr uint64, size int) bool {
 }
 
 // closeRX writes the current descriptor back and goes on to the next.
-func (m *Model) closeRX(c int, f *rxFrame, last bool) bool {
+func (m *Model) closeRX(c int, f *dwmac.RXFrame, last bool) bool {
 	ch := &m.rx.ch[c]
 	w, ok := m.descriptor(m.rxAddr(c), true)
 	if !ok {
 		m.busError(c, &ch.dead, field.Put(gmac4.StatusREB, gmac4.BusErrDescriptorWrite))
 		return false
 	}
-	m.rx.junk = junk(m.rx.junk)
+	m.rx.junk = dwmac.Junk(m.rx.junk)
 	wrong := uint32(m.rx.junk >> 16)
 	d0, d1, d2, d3 := wrong, ^wrong, wrong*3, uint32(ch.off)&gmac4.RDES3PL
 	if m.cfg.JunkLengths {
 		d3 = wrong & gmac4.RDES3PL
 	}
-	if last && !f.cut {
-		d2, d3 = f.d2, f.d3|gmac4.RDES3LD|uint32(f.n)&gmac4.RDES3PL
-		if f.d3&gmac4.RDES3RS0V != 0 {
-			d0 = f.d0
+	if last && !f.Cut {
+		d2, d3 = f.Status[2], f.Status[3]|gmac4.RDES3LD|uint32(f.N)&gmac4.RDES3PL
+		if f.Status[3]&gmac4.RDES3RS0V != 0 {
+			d0 = f.Status[0]
 		}
-		if f.d3&gmac4.RDES3RS1V != 0 {
-			d1 = f.d1 | wrong<<16
+		if f.Status[3]&gmac4.RDES3RS1V != 0 {
+			d1 = f.Status[1] | wrong<<16
 		}
-		if f.badCount {
+		if f.BadCount {
 			d3 = d3&^gmac4.RDES3PL | wrong&gmac4.RDES3PL
 		}
 	}
-	if ch.pieces == 0 && !f.noFirst {
+	if ch.pieces == 0 && !f.NoFirst {
 		d3 |= gmac4.RDES3FD
 	}
 	w[0], w[1], w[2] = d0, d1, d2
@@ -405,6 +406,7 @@ func (m *Model) resetRX() {
 		ch.dead.Store(false)
 	}
 	for q := range m.rx.q {
-		m.rx.q[q].reset()
+		m.rx.q[q].Reset()
+		m.rx.q[q].paused = false
 	}
 }

@@ -4,55 +4,14 @@ import (
 	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
+	"github.com/barewire/barewire/mac/sim/internal/dwmac"
 )
 
-// rxQueue is one MTL receive queue: frames that DMA has not taken yet. The
-// entries and their memory are used again and again.
+// rxQueue is one MTL receive queue.
 type rxQueue struct {
-	ring   []rxEntry
-	head   int
-	count  int
-	bytes  int
+	dwmac.FIFO
 	paused bool // the partner has been sent a pause
 }
-
-type rxEntry struct {
-	frame rxFrame
-	data  []byte
-}
-
-// footprint is the room that a frame takes in the FIFO, status included.
-func footprint(n int) int { return (n + 15) &^ 7 }
-
-func (q *rxQueue) first() *rxEntry { return &q.ring[q.head] }
-
-func (q *rxQueue) push(f *rxFrame) {
-	if q.count == len(q.ring) {
-		ring := make([]rxEntry, 2*len(q.ring)+8)
-		for i := range q.count {
-			ring[i] = q.ring[(q.head+i)%len(q.ring)]
-		}
-		q.ring, q.head = ring, 0
-	}
-	e := &q.ring[(q.head+q.count)%len(q.ring)]
-	if cap(e.data) < f.n {
-		e.data = make([]byte, f.n, max(f.n, 2048))
-	}
-	e.data = e.data[:f.n]
-	f.copyTo(e.data, 0)
-	e.frame = *f
-	e.frame.pieces = [3][]byte{e.data}
-	q.count++
-	q.bytes += footprint(f.n)
-}
-
-func (q *rxQueue) pop() {
-	q.bytes -= footprint(q.first().frame.n)
-	q.head = (q.head + 1) % len(q.ring)
-	q.count--
-}
-
-func (q *rxQueue) reset() { q.head, q.count, q.bytes, q.paused = 0, 0, 0, false }
 
 // rxFIFO is the programmed size of queue q in bytes.
 func (m *Model) rxFIFO(q int) int {
@@ -61,35 +20,35 @@ func (m *Model) rxFIFO(q int) int {
 
 // queueFrame hands a frame to DMA, or puts it into queue q when DMA cannot take
 // it now. rx.mu is held.
-func (m *Model) queueFrame(q int, f *rxFrame) {
-	rq, ch := &m.rx.q[q], &m.rx.ch[f.channel]
-	if rq.count > 0 && ch.tailWritten.Load() {
-		m.drain(f.channel)
+func (m *Model) queueFrame(q int, f *dwmac.RXFrame) {
+	rq, ch := &m.rx.q[q], &m.rx.ch[f.Channel]
+	if rq.Len() > 0 && ch.tailWritten.Load() {
+		m.drain(f.Channel)
 	}
 	size := m.rxFIFO(q)
-	if f.n > size && m.queue(q, gmac4.RxQOpMode)&gmac4.RxQOpRSF != 0 {
+	if f.N > size && m.queue(q, gmac4.RxQOpMode)&gmac4.RxQOpRSF != 0 {
 		m.overflow(q)
 		return
 	}
-	if rq.count == 0 && ch.off == 0 && ch.pieces == 0 {
-		if m.transfer(f.channel, f) {
+	if rq.Len() == 0 && ch.off == 0 && ch.pieces == 0 {
+		if m.transfer(f.Channel, f) {
 			return
 		}
 		if ch.pieces > 0 {
 			ch.queue = q
-			rq.push(f)
+			rq.Push(f)
 			return
 		}
 	}
-	if m.channel(f.channel, gmac4.ChanRxControl)&(gmac4.RxControlSR|gmac4.RxControlRPF) == gmac4.RxControlRPF {
-		m.missed(q, f.channel)
+	if m.channel(f.Channel, gmac4.ChanRxControl)&(gmac4.RxControlSR|gmac4.RxControlRPF) == gmac4.RxControlRPF {
+		m.missed(q, f.Channel)
 		return
 	}
-	if rq.bytes+footprint(f.n) > size {
+	if rq.Bytes()+dwmac.Footprint(f.N) > size {
 		m.overflow(q)
 		return
 	}
-	rq.push(f)
+	rq.Push(f)
 	m.flowControl(q)
 }
 
@@ -97,7 +56,7 @@ func (m *Model) queueFrame(q int, f *rxFrame) {
 func (m *Model) overflow(q int) {
 	off := gmac4.QueueBase(q) + gmac4.RxQMissed
 	m.bump(off, gmac4.RxQMissedOverflow, gmac4.RxQMissedOvfOver)
-	m.count(gmac4.MMC+dwregs.MMCRxOverflow, 1)
+	m.mmc.Count(dwregs.MMCRxOverflow, 1)
 	m.stat.overflow.Add(1)
 	m.or(gmac4.QueueBase(q)+gmac4.QInt, gmac4.QIntRXOVF)
 }
@@ -128,7 +87,7 @@ func (m *Model) pumpRX() {
 	kick := m.tx.pause.Load() != 0
 	m.rx.mu.Unlock()
 	if kick {
-		m.kickTX()
+		m.txEngine.Kick()
 	}
 }
 
@@ -148,10 +107,10 @@ func (m *Model) drain(c int) {
 	m.fetchRX(c)
 	for {
 		q := m.waitingQueue(c)
-		if q < 0 || !m.transfer(c, &m.rx.q[q].first().frame) {
+		if q < 0 || !m.transfer(c, m.rx.q[q].First()) {
 			return
 		}
-		m.rx.q[q].pop()
+		m.rx.q[q].Pop()
 		m.flowControl(q)
 	}
 }
@@ -162,7 +121,7 @@ func (m *Model) waitingQueue(c int) int {
 		return ch.queue
 	}
 	for q := range m.cfg.Queues {
-		if rq := &m.rx.q[q]; rq.count > 0 && rq.first().frame.channel == c {
+		if rq := &m.rx.q[q]; rq.Len() > 0 && rq.First().Channel == c {
 			return q
 		}
 	}
@@ -176,7 +135,7 @@ func (m *Model) flushRX(c int) {
 		if q < 0 {
 			return
 		}
-		m.rx.q[q].pop()
+		m.rx.q[q].Pop()
 		m.rx.ch[c].off, m.rx.ch[c].pieces = 0, 0
 		m.missed(q, c)
 		m.flowControl(q)
@@ -197,10 +156,10 @@ func (m *Model) flowControl(q int) {
 		return
 	}
 	switch {
-	case !rq.paused && rq.bytes > m.threshold(q, gmac4.RxQOpRFA):
+	case !rq.paused && rq.Bytes() > m.threshold(q, gmac4.RxQOpRFA):
 		rq.paused = true
 		m.tx.pause.Store(pauseOn)
-	case rq.paused && rq.bytes <= m.threshold(q, gmac4.RxQOpRFD):
+	case rq.paused && rq.Bytes() <= m.threshold(q, gmac4.RxQOpRFD):
 		rq.paused = false
 		if flow&gmac4.TxFlowDZPQ == 0 {
 			m.tx.pause.Store(pauseOff)
@@ -214,13 +173,13 @@ func (m *Model) rxDebug(q int) uint32 {
 	defer m.rx.mu.Unlock()
 	rq, level := &m.rx.q[q], uint32(0)
 	switch {
-	case rq.count == 0:
-	case rq.bytes+minFrame > m.rxFIFO(q):
+	case rq.Len() == 0:
+	case rq.Bytes()+dwmac.MinFrame > m.rxFIFO(q):
 		level = 3
-	case rq.bytes > m.threshold(q, gmac4.RxQOpRFA):
+	case rq.Bytes() > m.threshold(q, gmac4.RxQOpRFA):
 		level = 2
 	default:
 		level = 1
 	}
-	return field.Put(gmac4.RxQDebugPRXQ, uint32(rq.count)) | field.Put(gmac4.RxQDebugRXQ, level)
+	return field.Put(gmac4.RxQDebugPRXQ, uint32(rq.Len())) | field.Put(gmac4.RxQDebugRXQ, level)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/internal/dwmac"
 	"github.com/barewire/barewire/mac/sim/internal/offload"
 )
 
@@ -35,7 +36,6 @@ type transmitter struct {
 const (
 	pauseOn  = 1
 	pauseOff = 2
-	opPause  = 1
 )
 
 // pumpTX is the transmit engine: it sends what the channels hold, one frame of
@@ -93,10 +93,10 @@ func (m *Model) sendFrame(c int) (status uint32, fits bool) {
 		return 0, m.sendSegments(c)
 	}
 	f := ch.data
-	if ch.cpc() >= 2 && len(f) > fcsLen {
-		f = f[:len(f)-fcsLen] // the frame brings its own FCS
+	if ch.cpc() >= 2 && len(f) > dwmac.FCSLen {
+		f = f[:len(f)-dwmac.FCSLen] // the frame brings its own FCS
 	}
-	for len(f) < minFrame-fcsLen {
+	for len(f) < dwmac.MinFrame-dwmac.FCSLen {
 		f = append(f, 0)
 	}
 	if n := int(field.Get(gmac4.TDES3FL, ch.first)); n != len(ch.data) {
@@ -155,7 +155,7 @@ func (m *Model) sendSegments(c int) bool {
 		if ch.segment, more = s.Next(ch.segment); !more {
 			return true
 		}
-		for len(ch.segment) < minFrame-fcsLen {
+		for len(ch.segment) < dwmac.MinFrame-dwmac.FCSLen {
 			ch.segment = append(ch.segment, 0)
 		}
 		m.stat.tsoSegments.Add(1)
@@ -182,7 +182,7 @@ func (m *Model) fitsFIFO(c, n int) bool {
 func (m *Model) emit(c int, f []byte) {
 	t := &m.tx
 	m.stat.tx[c].Add(1)
-	m.countTX(f)
+	m.mmc.CountTX(f)
 	out, loop := t.out, m.load(gmac4.MACConfig)&gmac4.ConfigLM != 0
 	t.mu.Unlock()
 	switch {
@@ -193,34 +193,6 @@ func (m *Model) emit(c int, f []byte) {
 	}
 	t.mu.Lock()
 }
-
-func (m *Model) countTX(f []byte) {
-	n := len(f) + fcsLen
-	m.count(gmac4.MMC+dwregs.MMCTxOctets, n)
-	m.count(gmac4.MMC+dwregs.MMCTxOctetsG, n)
-	m.count(gmac4.MMC+dwregs.MMCTxPackets, 1)
-	m.count(gmac4.MMC+dwregs.MMCTxPacketsG, 1)
-	m.count(gmac4.MMC+dwregs.MMCTx64+4*bin(n), 1)
-	switch a := mac.HardwareAddr(f[:6]); {
-	case a == mac.Broadcast:
-		m.count(gmac4.MMC+dwregs.MMCTxBcast, 1)
-		m.count(gmac4.MMC+dwregs.MMCTxBcastG, 1)
-	case a.Multicast():
-		m.count(gmac4.MMC+dwregs.MMCTxMcast, 1)
-		m.count(gmac4.MMC+dwregs.MMCTxMcastG, 1)
-	default:
-		m.count(gmac4.MMC+dwregs.MMCTxUcast, 1)
-	}
-	if binary.BigEndian.Uint16(f[12:]) == typeVLAN {
-		m.count(gmac4.MMC+dwregs.MMCTxVLAN, 1)
-	}
-	if n > 1522 {
-		m.count(gmac4.MMC+dwregs.MMCTxOversize, 1)
-	}
-}
-
-// pauseAddr is the group address of IEEE 802.3 Annex 31B.
-var pauseAddr = mac.HardwareAddr{0x01, 0x80, 0xc2, 0x00, 0x00, 0x01}
 
 // sendPause sends the pause frame that the receiver asked for. A pause from the
 // partner does not hold it up.
@@ -233,35 +205,28 @@ func (m *Model) sendPause() bool {
 	if kind == 0 {
 		return false
 	}
-	f := m.tx.control[:]
-	clear(f)
-	copy(f, pauseAddr[:])
-	high, low := m.load(gmac4.AddrHigh(0)), m.load(gmac4.AddrLow(0))
-	binary.LittleEndian.PutUint32(f[6:], low)
-	binary.LittleEndian.PutUint16(f[10:], uint16(high))
-	binary.BigEndian.PutUint16(f[12:], typeControl)
-	binary.BigEndian.PutUint16(f[14:], opPause)
+	quanta := uint16(0)
 	if kind == pauseOn {
-		binary.BigEndian.PutUint16(f[16:], uint16(field.Get(gmac4.TxFlowPT, m.load(gmac4.TxFlow(0)))))
+		quanta = uint16(field.Get(gmac4.TxFlowPT, m.load(gmac4.TxFlow(0))))
 	}
-	m.count(gmac4.MMC+dwregs.MMCTxPause, 1)
-	m.emit(0, f)
+	dwmac.PutPause(&m.tx.control, m.load(gmac4.AddrHigh(0)), m.load(gmac4.AddrLow(0)), quanta)
+	m.mmc.Count(dwregs.MMCTxPause, 1)
+	m.emit(0, m.tx.control[:])
 	return true
 }
 
 // pauseFrame looks at a received MAC control frame, and reports whether the
 // transmitter may go on. rx.mu is held.
 func (m *Model) pauseFrame(f []byte, good bool) bool {
-	if !good || binary.BigEndian.Uint16(f[14:]) != opPause {
+	if !good || binary.BigEndian.Uint16(f[14:]) != dwmac.OpPause {
 		return false
 	}
-	if a := mac.HardwareAddr(f[:6]); a != pauseAddr {
-		own := len(m.rx.slots) > 0 && m.rx.slots[0].addr == a
-		if !own || m.load(gmac4.MACRxFlow)&gmac4.RxFlowUP == 0 {
+	if a := mac.HardwareAddr(f[:6]); a != dwmac.PauseAddr {
+		if !m.rx.filter.Own(a) || m.load(gmac4.MACRxFlow)&gmac4.RxFlowUP == 0 {
 			return false
 		}
 	}
-	m.count(gmac4.MMC+dwregs.MMCRxPause, 1)
+	m.mmc.Count(dwregs.MMCRxPause, 1)
 	if m.load(gmac4.MACRxFlow)&gmac4.RxFlowRFE == 0 {
 		return false
 	}
@@ -286,7 +251,7 @@ func (m *Model) pauseFrame(f []byte, good bool) bool {
 func (m *Model) pauseOver() {
 	until := m.tx.pausedUntil.Load()
 	if until != 0 && m.clock.Now().UnixNano() >= until && m.tx.pausedUntil.CompareAndSwap(until, 0) {
-		m.kickTX()
+		m.txEngine.Kick()
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/internal/dwmac"
 	"github.com/barewire/barewire/mac/sim/internal/offload"
 )
 
@@ -415,8 +416,8 @@ func TestSegmentationWithoutPayloadHangs(t *testing.T) {
 
 func TestPauseReceived(t *testing.T) {
 	pause := func(quanta uint16) []byte {
-		f := frame(pauseAddr, 60)
-		binary.BigEndian.PutUint16(f[12:], typeControl)
+		f := frame(dwmac.PauseAddr, 60)
+		binary.BigEndian.PutUint16(f[12:], dwmac.TypeControl)
 		binary.BigEndian.PutUint16(f[14:], 1)
 		binary.BigEndian.PutUint16(f[16:], quanta)
 		return f
@@ -456,7 +457,7 @@ func TestPauseSent(t *testing.T) {
 	require.Empty(t, r.sent)
 	r.m.Deliver(frame(ownAddr, 1000)) // 3048 > 4096 - 1536
 	require.Len(t, r.sent, 1)
-	require.Equal(t, pauseAddr[:], r.sent[0][:6])
+	require.Equal(t, dwmac.PauseAddr[:], r.sent[0][:6])
 	require.Equal(t, ownAddr[:], r.sent[0][6:12])
 	require.Equal(t, []byte{0x88, 0x08, 0, 1, 0x12, 0x34}, r.sent[0][12:18])
 	r.post(0, 0, 7, 0)

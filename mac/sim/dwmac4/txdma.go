@@ -6,6 +6,7 @@ import (
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/internal/dwmac"
 )
 
 // txChannel is one transmit DMA channel. It takes descriptors that the device
@@ -78,7 +79,7 @@ func (m *Model) setTXControl(c int, v uint32) {
 	if changed != 0 && !on {
 		m.raise(c, gmac4.IntTPS)
 	}
-	m.kickTX()
+	m.txEngine.Kick()
 }
 
 // gather collects the next frame of channel c and reports whether all of it is
@@ -236,7 +237,7 @@ func (m *Model) finish(c int, status uint32) {
 		m.busError(c, &ch.dead, field.Put(gmac4.StatusTEB, gmac4.BusErrDescriptorWrite))
 		return
 	}
-	m.tx.junk = junk(m.tx.junk)
+	m.tx.junk = dwmac.Junk(m.tx.junk)
 	w[0], w[1], w[2] = uint32(m.tx.junk), uint32(m.tx.junk>>32), ^uint32(m.tx.junk)
 	m.advanceTX(c, w, status|ch.lastD3&(gmac4.TDES3FD|gmac4.TDES3LD))
 	if ch.last&gmac4.TDES2IOC != 0 {
