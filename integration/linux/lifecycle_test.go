@@ -48,8 +48,8 @@ func (m *machine) lifeCycle(b *barewire) []step {
 	}
 }
 
-// flood sends a datagram to the guest every three milliseconds until the function that it
-// returns is called.
+// flood sends a datagram to the guest every three milliseconds until the function
+// that it returns is called.
 func flood(t *testing.T, s stack, address string) (stop func()) {
 	c, err := s.DialContext(t.Context(), "udp", address)
 	require.NoError(t, err)
