@@ -1,0 +1,74 @@
+package devtree
+
+import "github.com/barewire/barewire/mac"
+
+// Wiring is what the node of an Ethernet MAC says about address, link and PHY.
+func (n Node) Wiring() mac.Wiring {
+	w := mac.Wiring{PHYMode: n.String("phy-mode")}
+	if w.PHYMode == "" {
+		w.PHYMode = n.String("phy-connection-type")
+	}
+	// As Linux has it: what the boot program used last goes before what was assigned.
+	for _, name := range []string{"mac-address", "local-mac-address", "address"} {
+		if b, _ := n.Property(name); len(b) == len(w.Address) && mac.HardwareAddr(b).Usable() {
+			w.Address = mac.HardwareAddr(b)
+			break
+		}
+	}
+	w.Link = n.fixedLink()
+	for _, name := range []string{"phy-handle", "phy", "phy-device"} {
+		phy, err := n.Refer(name, 0)
+		if err != nil {
+			continue
+		}
+		if addr, ok := phy.Cell("reg"); ok && addr < 32 {
+			w.PHYs = []int{int(addr)}
+		}
+		break
+	}
+	return w
+}
+
+// fixedLink is the child fixed-link, or the older property of five cells.
+func (n Node) fixedLink() mac.Link {
+	if f, ok := n.Child("fixed-link"); ok {
+		speed, ok := f.Cell("speed")
+		if !ok || !f.Enabled() {
+			return mac.Link{}
+		}
+		l := mac.Link{Up: true, Speed: int(speed), FullDuplex: f.Has("full-duplex")}
+		if f.Has("pause") {
+			l.RXPause, l.TXPause = true, true
+		}
+		return l
+	}
+	if c := n.Cells("fixed-link"); len(c) == 5 {
+		return mac.Link{Up: true, Speed: int(c[2]), FullDuplex: c[1] != 0, RXPause: c[3] != 0, TXPause: c[3] != 0}
+	}
+	return mac.Link{}
+}
+
+// ClockHz is the rate in hertz of the device's register clock: of the clock called
+// one of names, or of the only one. 0 when it is none of fixed frequency: what the
+// others run at, the kernel keeps to itself.
+func (n Node) ClockHz(names ...string) int {
+	called := n.Strings("clock-names")
+	cells := n.Cells("clocks")
+	for at, i := 0, 0; at < len(cells); i++ {
+		clock, err := n.Refer("clocks", at)
+		if err != nil {
+			return 0
+		}
+		args, _ := clock.Cell("#clock-cells")
+		only := len(called) == 0 && at == 0 && len(cells) == 1+int(args)
+		for _, name := range names {
+			if i < len(called) && called[i] == name || only {
+				if hz, ok := clock.Cell("clock-frequency"); ok && hz < 1<<31 {
+					return int(hz)
+				}
+			}
+		}
+		at += 1 + int(min(args, 16))
+	}
+	return 0
+}
