@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/bus/memory"
 	"github.com/barewire/barewire/mac/bus/uio"
 	"github.com/barewire/barewire/mac/bus/vfio"
 	"github.com/barewire/barewire/mac/cores"
@@ -19,7 +20,7 @@ type describedBus interface {
 
 func (o *options) openBus() (describedBus, error) {
 	if o.bus == busUIO {
-		return uio.Open(o.dev, &uio.Options{UnsafeHugePages: o.hugePages, ClockHz: o.clock})
+		return uio.Open(o.dev, &uio.Options{Memory: memory.Options{UnsafeHugePages: o.hugePages}, ClockHz: o.clock})
 	}
 	return vfio.Open(o.dev, &vfio.Options{ClockHz: o.clock})
 }

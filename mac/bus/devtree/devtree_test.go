@@ -113,7 +113,7 @@ func TestDMARanges(t *testing.T) {
 	require.NoError(t, err)
 	addr, ok := d.Device(1<<40, 1)
 	require.True(t, ok, "nothing is said, so addresses are the same")
-	require.EqualValues(t, 1<<40, addr)
+	require.EqualValues(t, uint64(1)<<40, addr)
 }
 
 func TestReserved(t *testing.T) {
@@ -148,11 +148,27 @@ func TestWiring(t *testing.T) {
 
 func TestClock(t *testing.T) {
 	tr := build(t, board)
-	e := node(t, tr, "/soc/ahb/ethernet@802000")
-	require.Equal(t, 125000000, e.ClockHz("stmmaceth"), "the second, behind one with an argument")
-	require.Zero(t, e.ClockHz("ptp"), "of no fixed frequency")
-	require.Zero(t, e.ClockHz("pclk"))
-	require.Equal(t, 125000000, node(t, tr, "/soc/ahb/ethernet@804000").ClockHz("stmmaceth"), "the only one, without a name")
+	require.Equal(t, 125000000, node(t, tr, "/soc/ahb/ethernet@802000").ClockHz(), "the second, behind one with an argument")
+	require.Equal(t, 125000000, node(t, tr, "/soc/ahb/ethernet@804000").ClockHz(), "the only one, without a name")
+	clocks := props{
+		"/a":    {"phandle": c{1}, "#clock-cells": c{0}, "clock-frequency": c{1000}},
+		"/b":    {"phandle": c{2}, "#clock-cells": c{0}, "clock-frequency": c{2000}},
+		"/gate": {"phandle": c{3}, "#clock-cells": c{1}},
+	}
+	for _, tc := range []struct {
+		clocks c
+		names  string
+		want   int
+	}{
+		{c{1, 2}, "pclk\x00stmmaceth", 2000},
+		{c{1, 2}, "pclk\x00ptp", 1000},
+		{c{3, 7, 2}, "stmmaceth\x00ptp", 0},
+		{c{1, 2}, "a\x00b", 0},
+		{c{9, 2}, "pclk\x00stmmaceth", 0},
+	} {
+		clocks["/e"] = map[string]any{"clocks": tc.clocks, "clock-names": tc.names}
+		require.Equal(t, tc.want, node(t, build(t, clocks), "/e").ClockHz(), "%v %q", tc.clocks, tc.names)
+	}
 }
 
 func TestNodes(t *testing.T) {
@@ -174,6 +190,7 @@ func TestNodes(t *testing.T) {
 	at, err := tr.At(link)
 	require.NoError(t, err)
 	require.Equal(t, "/soc/ahb", at.Path())
+	require.Nil(t, Of("/", t.TempDir()))
 	outside := filepath.Join(t.TempDir(), "of_node")
 	require.NoError(t, os.Symlink(t.TempDir(), outside))
 	_, err = tr.At(outside)
@@ -223,7 +240,7 @@ func FuzzAddresses(f *testing.F) {
 			}
 		}
 		e.Wiring()
-		e.ClockHz("x")
+		e.ClockHz()
 		_, _ = e.Reserved()
 	})
 }

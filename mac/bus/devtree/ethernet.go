@@ -48,27 +48,35 @@ func (n Node) fixedLink() mac.Link {
 	return mac.Link{}
 }
 
-// ClockHz is the rate in hertz of the device's register clock: of the clock called
-// one of names, or of the only one. 0 when it is none of fixed frequency: what the
+// ClockHz is the rate in hertz of the clock that drives the registers of an Ethernet
+// MAC, whose name is another in each binding. 0 when its rate is not fixed: what the
 // others run at, the kernel keeps to itself.
-func (n Node) ClockHz(names ...string) int {
+func (n Node) ClockHz() int {
 	called := n.Strings("clock-names")
 	cells := n.Cells("clocks")
+	rates := map[string]int{}
 	for at, i := 0, 0; at < len(cells); i++ {
 		clock, err := n.Refer("clocks", at)
 		if err != nil {
 			return 0
 		}
 		args, _ := clock.Cell("#clock-cells")
-		only := len(called) == 0 && at == 0 && len(cells) == 1+int(args)
-		for _, name := range names {
-			if i < len(called) && called[i] == name || only {
-				if hz, ok := clock.Cell("clock-frequency"); ok && hz < 1<<31 {
-					return int(hz)
-				}
-			}
-		}
 		at += 1 + int(min(args, 16))
+		name := "" // the only one needs none
+		if i < len(called) {
+			name = called[i]
+		}
+		if hz, ok := clock.Cell("clock-frequency"); ok && hz < 1<<31 {
+			rates[name] = int(hz)
+		}
+	}
+	if len(called) == 0 && len(rates) == 1 {
+		return rates[""]
+	}
+	for _, name := range []string{"stmmaceth", "csr", "pclk", "core", "fck"} {
+		if hz := rates[name]; hz > 0 {
+			return hz
+		}
 	}
 	return 0
 }

@@ -57,6 +57,20 @@ func (t *Tree) At(link string) (Node, error) {
 	return t.Node(rel)
 }
 
+// Of returns the node of a device, which is a directory of sysfs below root, and nil
+// when it has none.
+func Of(root, device string) *Node {
+	t, err := Open(root)
+	if err != nil {
+		return nil
+	}
+	n, err := t.At(filepath.Join("/", root, device, "of_node"))
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
 // Walk calls visit for every node, parents first, until it returns false.
 func (t *Tree) Walk(visit func(Node) bool) { t.Root().walk(visit) }
 

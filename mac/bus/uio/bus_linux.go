@@ -11,10 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/barewire/barewire/mac"
-	"github.com/barewire/barewire/mac/bus/internal/dma"
+	"github.com/barewire/barewire/mac/bus/devtree"
+	"github.com/barewire/barewire/mac/bus/internal/hostmem"
 	"github.com/barewire/barewire/mac/bus/internal/irq"
 	"github.com/barewire/barewire/mac/bus/internal/mmio"
 	"github.com/barewire/barewire/mac/bus/internal/sysfs"
+	"github.com/barewire/barewire/mac/bus/memory"
 	"github.com/barewire/barewire/pagepool"
 )
 
@@ -25,9 +27,8 @@ type Bus struct {
 	compatible []string
 	fd         int      // /dev/uioN, non-blocking; -1 before it is open
 	config     *os.File // PCI configuration space; nil for another kind of device
-	pool       *dma.Pool
-	coherent   bool
-	why        string // the memory is coherent or not
+	memory     *hostmem.Memory
+	node       *devtree.Node // of the device tree; nil when it has none
 
 	command sync.Mutex // guards the PCI command register; taken last
 
@@ -56,8 +57,8 @@ func Open(dev string, opts *Options) (*Bus, error) {
 	if o.goarch == "" {
 		o.goarch = runtime.GOARCH
 	}
-	if o.ClockHz < 0 || o.HugePageSize < 0 || o.HugePageSize&(o.HugePageSize-1) != 0 {
-		return nil, fmt.Errorf("uio: open %s: clock %d Hz, huge page size %d: %w", dev, o.ClockHz, o.HugePageSize, mac.ErrConfig)
+	if o.ClockHz < 0 || o.MemoryMap < 0 {
+		return nil, fmt.Errorf("uio: open %s: clock %d Hz, memory in map %d: %w", dev, o.ClockHz, o.MemoryMap, mac.ErrConfig)
 	}
 	p, err := find(o.root, dev)
 	if err != nil {
@@ -70,18 +71,29 @@ func Open(dev string, opts *Options) (*Bus, error) {
 			b.compatible = o.root.PCICompatible(p.pci)
 		}
 	}
-	b.coherent, b.why = o.root.Coherent(p.device, o.goarch)
-	if !b.coherent && o.AssumeCoherent {
-		b.coherent, b.why = true, "Options.AssumeCoherent"
+	b.node = devtree.Of(string(o.root), p.device)
+	if b.opts.ClockHz == 0 && b.node != nil {
+		b.opts.ClockHz = b.node.ClockHz()
 	}
-	b.pool = dma.NewPool("uio: "+p.name, newHugePages(o))
 	if err := b.open(); err != nil {
 		return nil, fmt.Errorf("uio: open %s: %w", dev, errors.Join(err, b.Close()))
 	}
 	return b, nil
 }
 
-func (b *Bus) open() error {
+func (b *Bus) open() (err error) {
+	c := hostmem.Config{
+		Name: "uio: " + b.name, Root: b.opts.root, Arch: b.opts.goarch, Device: b.device, Node: b.node,
+		Options: b.opts.Memory, Hooks: b.opts.hooks,
+	}
+	if n := b.opts.MemoryMap; n > 0 {
+		if c.Window, err = b.memoryMap(n); err != nil {
+			return fmt.Errorf("DMA memory in map %d: %w", n, err)
+		}
+	}
+	if b.memory, err = hostmem.New(c); err != nil {
+		return err
+	}
 	path := b.opts.root.Path("/dev", b.uio)
 	open := b.opts.open
 	if open == nil {
@@ -128,20 +140,21 @@ func (b *Bus) Compatible() []string { return b.compatible }
 // ClockHz implements mac.Bus.
 func (b *Bus) ClockHz() int { return b.opts.ClockHz }
 
+// Wiring implements mac.Wired: what the device tree says.
+func (b *Bus) Wiring() mac.Wiring {
+	if b.node == nil {
+		return mac.Wiring{}
+	}
+	return b.node.Wiring()
+}
+
 // String says in one line what the bus uses and why.
 func (b *Bus) String() string {
-	memory := "no DMA memory (Options.UnsafeHugePages is off)"
-	switch {
-	case b.opts.UnsafeHugePages && b.coherent:
-		memory = "DMA memory from huge pages without IOMMU (unsafe), coherent since " + b.why
-	case b.opts.UnsafeHugePages:
-		memory = "no DMA memory, since " + b.why
-	}
 	how := "UIO interrupt rearmed by " + platformDriver
 	if b.pci != "" {
 		how = "INTx rearmed by the PCI command register, as " + pciDriver + " masks it"
 	}
-	return fmt.Sprintf("uio %s (%s): %s; %s", b.name, b.uio, memory, how)
+	return fmt.Sprintf("uio %s (%s): %s; %s", b.name, b.uio, b.memory, how)
 }
 
 // Registers implements mac.Bus. The windows of a PCI device are its memory BARs
@@ -167,20 +180,48 @@ func (b *Bus) mapWindow(i int) (*mmio.Window, error) {
 	if b.pci != "" {
 		return b.mapBAR(i)
 	}
-	root, dir := b.opts.root, fmt.Sprintf("/sys/class/uio/%s/maps/map%d", b.uio, i)
-	if i < 0 || !root.Exists(dir) {
-		return nil, fmt.Errorf("there is no %s: %w", dir, mac.ErrNoDevice)
-	}
-	size, err := root.Number(dir, "size")
+	dir, size, offset, err := b.uioMap(i)
 	if err != nil {
 		return nil, err
 	}
-	offset, err := root.Number(dir, "offset")
-	if err != nil {
-		return nil, err
+	if i == b.opts.MemoryMap && i > 0 {
+		return nil, fmt.Errorf("%s is DMA memory (Options.MemoryMap): %w", dir, mac.ErrNoDevice)
 	}
 	// Map N is found at N pages (uio-howto, "mmap").
 	return mmio.Map(b.fd, int64(i)*int64(os.Getpagesize()), offset, size)
+}
+
+// uioMap is what UIO says of its map i.
+func (b *Bus) uioMap(i int) (dir string, size, offset uint64, err error) {
+	root, dir := b.opts.root, fmt.Sprintf("/sys/class/uio/%s/maps/map%d", b.uio, i)
+	if i < 0 || !root.Exists(dir) {
+		return dir, 0, 0, fmt.Errorf("there is no %s: %w", dir, mac.ErrNoDevice)
+	}
+	if size, err = root.Number(dir, "size"); err != nil {
+		return dir, 0, 0, err
+	}
+	offset, err = root.Number(dir, "offset")
+	return dir, size, offset, err
+}
+
+// memoryMap is UIO's map i as DMA memory.
+func (b *Bus) memoryMap(i int) (*hostmem.Window, error) {
+	dir, size, offset, err := b.uioMap(i)
+	if err != nil {
+		return nil, err
+	}
+	addr, err := b.opts.root.Number(dir, "addr")
+	if err != nil {
+		return nil, err
+	}
+	if addr%uint64(os.Getpagesize()) != 0 || offset != 0 {
+		return nil, fmt.Errorf("%s begins at %#x, within a page: %w", dir, addr, mac.ErrUnsupported)
+	}
+	return &hostmem.Window{
+		What: fmt.Sprintf("map %d of %s", i, b.uio), Range: memory.Range{Addr: addr, Size: size},
+		Offset: int64(i) * int64(os.Getpagesize()),
+		File:   func() (int, error) { return unix.FcntlInt(uintptr(b.fd), unix.F_DUPFD_CLOEXEC, 0) },
+	}, nil
 }
 
 func (b *Bus) mapBAR(i int) (*mmio.Window, error) {
@@ -200,18 +241,12 @@ func (b *Bus) mapBAR(i int) (*mmio.Window, error) {
 	return mmio.Map(int(f.Fd()), 0, bars[i].Start%uint64(os.Getpagesize()), bars[i].Size)
 }
 
-// Alloc implements mac.Bus. It fails with an error that wraps mac.ErrConfig
-// unless Options.UnsafeHugePages is set, and with one that wraps
-// mac.ErrUnsupported where DMA is not coherent. The first call turns PCI bus
-// mastering on: the driver has reset the core by then.
+// Alloc implements mac.Bus. It fails with an error that wraps mac.ErrConfig when
+// there is no DMA memory, and with one that wraps mac.ErrUnsupported where the kind
+// that Options name cannot be kept coherent. The first call turns PCI bus mastering on:
+// the driver has reset the core by then.
 func (b *Bus) Alloc(a mac.Alloc) (pagepool.Memory, error) {
-	if !b.opts.UnsafeHugePages {
-		return nil, fmt.Errorf("uio: %s: UIO has no DMA memory. Choose: package vfio, where there is an IOMMU; or Options.UnsafeHugePages, as root, knowing that a device that is not stopped writes to memory of others: %w", b.name, mac.ErrConfig)
-	}
-	if !b.coherent {
-		return nil, fmt.Errorf("uio: %s: DMA is not coherent on this platform, since %s, and huge pages are cached: a descriptor would not reach the device. Set Options.AssumeCoherent if you know better: %w", b.name, b.why, mac.ErrUnsupported)
-	}
-	m, err := b.pool.Alloc(a)
+	m, err := b.memory.Alloc(a)
 	if err != nil {
 		return nil, err
 	}
@@ -321,7 +356,9 @@ func (b *Bus) Close() error {
 	for _, w := range b.windows {
 		errs = append(errs, w.Unmap())
 	}
-	b.pool.Close()
+	if b.memory != nil {
+		b.memory.Close()
+	}
 	if b.fd >= 0 {
 		errs = append(errs, unix.Close(b.fd))
 	}

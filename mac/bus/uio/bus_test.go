@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/bus/internal/sysfs"
+	"github.com/barewire/barewire/mac/bus/memory"
 )
 
 func (t *tree) open(dev string, o Options) *Bus {
@@ -260,29 +262,73 @@ func TestAlloc(t *testing.T) {
 	b := tr.open(addr, Options{})
 	_, err := b.Alloc(ask)
 	require.ErrorIs(t, err, mac.ErrConfig)
-	require.ErrorContains(t, err, "Choose: package vfio, where there is an IOMMU; or Options.UnsafeHugePages")
-	require.Contains(t, b.String(), "no DMA memory (Options.UnsafeHugePages is off)")
+	require.ErrorContains(t, err, "uio: "+addr+": there is no DMA memory. Choose: package vfio, where there is an IOMMU")
+	require.Contains(t, b.String(), "no DMA memory")
 	require.Zero(t, tr.command()&sysfs.CommandMaster)
 
-	b = tr.open(addr, Options{UnsafeHugePages: true, goarch: "arm64"})
+	b = tr.open(addr, Options{Memory: memory.Options{UnsafeHugePages: true}, goarch: "arm"})
 	_, err = b.Alloc(ask)
 	require.ErrorIs(t, err, mac.ErrUnsupported)
-	require.ErrorContains(t, err, "DMA is not coherent on this platform, since the device tree does not say dma-coherent")
-	require.Contains(t, b.String(), "no DMA memory, since the device tree")
+	require.ErrorContains(t, err, "DMA is not coherent, since the device tree does not say dma-coherent")
 
-	fake, pm := &fakeHuge{}, &pagemap{T: t, huge: []uint64{0x4000_0000}}
-	b = tr.open(addr, Options{UnsafeHugePages: true, AssumeCoherent: true, goarch: "arm64", HugePageSize: hugeSize, pagemap: pm, memfd: fake.create})
-	require.Equal(t, "uio "+addr+" (uio0): DMA memory from huge pages without IOMMU (unsafe), coherent since Options.AssumeCoherent; INTx rearmed by the PCI command register, as uio_pci_generic masks it", b.String())
+	tr.write("/dev/mem", strings.Repeat("\xff", 0x20000))
+	b = tr.open(addr, Options{Memory: memory.Options{Reserved: memory.Range{Addr: 0x10000, Size: 0x10000}}})
+	require.Equal(t, "uio "+addr+" (uio0): DMA memory from reserved memory at 0x10000+0x10000, uncached: frames are copied in aligned words; "+
+		"INTx rearmed by the PCI command register, as uio_pci_generic masks it", b.String())
 	require.Zero(t, tr.command()&sysfs.CommandMaster, "no DMA before there is memory for it")
 	m, err := b.Alloc(ask)
 	require.NoError(t, err)
-	require.Equal(t, uint64(0x4000_0000), m.DeviceAddr())
+	require.Equal(t, uint64(0x10000), m.DeviceAddr())
 	require.NotZero(t, tr.command()&sysfs.CommandMaster)
 	require.NoError(t, b.Close())
 	require.Zero(t, tr.command()&sysfs.CommandMaster, "no DMA after Close")
 	copy(m.Bytes(), "on loan")
 	require.NoError(t, m.Release(), "memory outlives the bus")
-	require.Zero(t, mappings(t))
+}
+
+// TestMemoryMap has DMA memory in a map of UIO, behind the registers.
+func TestMemoryMap(t *testing.T) {
+	tr := newTree(t)
+	tr.addPlatform()
+	m := platReal + "/uio/uio1/maps/map2"
+	tr.write(m+"/addr", "0x7c000000\n")
+	tr.write(m+"/size", "0x4000\n")
+	tr.write(m+"/offset", "0x0\n")
+	page := os.Getpagesize()
+	tr.write("/dev/uio1", strings.Repeat("\xff", 2*page+0x4000))
+	b := tr.open(ethernet, Options{MemoryMap: 2})
+	require.Contains(t, b.String(), "DMA memory from map 2 of uio1 at 0x7c000000+0x4000, uncached")
+	d, err := b.Alloc(mac.Alloc{Use: mac.Descriptors, Size: 64, Align: 64, AddressBits: 32})
+	require.NoError(t, err)
+	require.Equal(t, uint64(0x7c000000), d.DeviceAddr())
+	d.Bytes()[0] = 7
+	file, err := os.ReadFile(tr.dir + "/dev/uio1")
+	require.NoError(t, err)
+	require.Equal(t, []byte{7, 0, 0}, file[2*page:2*page+3])
+	_, err = b.Registers(2)
+	require.ErrorIs(t, err, mac.ErrNoDevice)
+	require.NoError(t, d.Release())
+	require.NoError(t, b.Close())
+
+	for n, text := range map[int]string{1: "within a page", 3: "there is no /sys/class/uio/uio1/maps/map3"} {
+		_, err = Open(ethernet, &Options{MemoryMap: n, root: tr.root()})
+		require.ErrorContains(t, err, text)
+	}
+}
+
+func TestWiring(t *testing.T) {
+	tr := newTree(t)
+	tr.addPCI()
+	tr.addPlatform()
+	tr.write(treeNode+"/local-mac-address", "\x02\x00\x00\x00\x00\x07")
+	tr.write(treeNode+"/clocks", "\x00\x00\x00\x01")
+	tr.write("/sys/firmware/devicetree/base/osc/phandle", "\x00\x00\x00\x01")
+	tr.write("/sys/firmware/devicetree/base/osc/clock-frequency", "\x01\x00\x00\x00")
+	b := tr.open(ethernet, Options{})
+	require.Equal(t, mac.Wiring{Address: mac.HardwareAddr{2, 0, 0, 0, 0, 7}}, b.Wiring())
+	require.Equal(t, 1<<24, b.ClockHz())
+	require.Equal(t, 5, tr.open(ethernet, Options{ClockHz: 5}).ClockHz())
+	require.Zero(t, tr.open(addr, Options{}).Wiring(), "it has no node")
 }
 
 func TestOpenErrors(t *testing.T) {
@@ -312,7 +358,7 @@ func TestOpenErrors(t *testing.T) {
 		{dev: "../x", err: mac.ErrConfig, text: `uio: open "../x": want`},
 		{dev: "..", err: mac.ErrConfig, text: "want"},
 		{dev: addr, opts: Options{ClockHz: -1}, err: mac.ErrConfig, text: "clock -1 Hz"},
-		{dev: addr, opts: Options{HugePageSize: 3}, err: mac.ErrConfig, text: "huge page size 3"},
+		{dev: addr, opts: Options{Memory: memory.Options{HugePageSize: 3}}, err: mac.ErrConfig, text: "huge page size 3"},
 		{dev: "uio7", err: mac.ErrNoDevice, text: "uio: open uio7: no such UIO device; it has: uio0 uio1. Bind the device to uio_pci_generic or uio_pdrv_genirq first: no device"},
 		{dev: "0000:00:09.0", err: mac.ErrNoDevice, text: "no such pci device; there are: 0000:00:01.0 0000:00:02.0 0000:00:03.0"},
 		{dev: "x.ethernet", err: mac.ErrNoDevice, text: "no such platform device; there are: 1000.ethernet ff700000.ethernet"},

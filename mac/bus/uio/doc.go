@@ -1,15 +1,13 @@
-// Package uio is a mac.Bus on Linux UIO: registers, interrupt and, if asked for,
-// DMA memory of a device that uio_pci_generic or uio_pdrv_genirq has.
+// Package uio is a mac.Bus on Linux UIO: registers, interrupt and DMA memory of a
+// device that uio_pci_generic or uio_pdrv_genirq has.
 //
 // UIO knows nothing of DMA. There is no IOMMU between the device and all of
 // memory, so a mistake in a device address overwrites whatever lies there. With
-// an IOMMU use package vfio instead.
+// an IOMMU use package vfio instead. Which memory the device is given is said by
+// package memory.
 //
-// DMA memory has to be asked for by Options.UnsafeHugePages, since it is unsafe
-// in a second way: when the process is killed, the device goes on writing to
-// pages that the kernel gives to somebody else. uio_pci_generic takes bus
-// mastering away when its file is closed, also by the kernel, which leaves a short
-// time; a platform device is stopped by nothing but the next Open, whose driver
+// uio_pci_generic takes bus mastering away when its file is closed, also by the
+// kernel; a platform device is stopped by nothing but the next Open, whose driver
 // resets the core before it takes memory. The other side of it: whoever else opens
 // and closes /dev/uioN stops the DMA of the one who uses it.
 //
@@ -26,9 +24,6 @@
 //	echo uio_pdrv_genirq > /sys/bus/platform/devices/ff700000.ethernet/driver_override
 //	echo ff700000.ethernet > /sys/bus/platform/devices/ff700000.ethernet/driver/unbind
 //	echo ff700000.ethernet > /sys/bus/platform/drivers_probe
-//
-//	# DMA memory
-//	echo 8 > /proc/sys/vm/nr_hugepages
 //
 // Facts about the kernel's side are from its Documentation/driver-api/uio-howto
 // and Documentation/admin-guide/mm/pagemap.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -44,7 +43,7 @@ func findUIO(r sysfs.Root, name string) (place, error) {
 	p := place{name: name, uio: name, device: "/sys/class/uio/" + name + "/device"}
 	if !r.Exists("/sys/class/uio", name) {
 		return p, fmt.Errorf("uio: open %s: no such UIO device; it has: %s. Bind the device to %s or %s first: %w",
-			name, list(r, "/sys/class/uio"), pciDriver, platformDriver, mac.ErrNoDevice)
+			name, r.List("/sys/class/uio"), pciDriver, platformDriver, mac.ErrNoDevice)
 	}
 	if r.Target(p.device, "subsystem") == "pci" {
 		addr, ok := sysfs.PCIAddress(r.Target(p.device))
@@ -58,7 +57,7 @@ func findUIO(r sysfs.Root, name string) (place, error) {
 
 func findBound(r sysfs.Root, dev string, p place, bus, driver string) (place, error) {
 	if !r.Exists(p.device) {
-		return p, fmt.Errorf("uio: open %s: no such %s device; there are: %s: %w", dev, bus, list(r, "/sys/bus/"+bus+"/devices"), mac.ErrNoDevice)
+		return p, fmt.Errorf("uio: open %s: no such %s device; there are: %s: %w", dev, bus, r.List("/sys/bus/"+bus+"/devices"), mac.ErrNoDevice)
 	}
 	uio, err := r.Only("uio", p.device, "uio")
 	if err == nil {
@@ -76,22 +75,4 @@ func findBound(r sysfs.Root, dev string, p place, bus, driver string) (place, er
 	}
 	return p, fmt.Errorf("uio: open %s: it has %s, not %s. As root: modprobe %s; echo %s > %s/driver_override; %s: %w",
 		dev, has, driver, driver, driver, p.device, bind, mac.ErrNoDevice)
-}
-
-// list names a few entries of a directory for an error.
-func list(r sysfs.Root, dir string) string {
-	entries, _ := os.ReadDir(r.Path(dir))
-	const most = 8
-	var names []string
-	for i, e := range entries {
-		if i == most {
-			names = append(names, "...")
-			break
-		}
-		names = append(names, e.Name())
-	}
-	if names == nil {
-		return "none"
-	}
-	return strings.Join(names, " ")
 }

@@ -3,7 +3,6 @@
 package uio
 
 import (
-	"bytes"
 	"encoding/binary"
 	"os"
 	"path/filepath"
@@ -113,72 +112,4 @@ func (t *tree) addPlatform() {
 	t.link("/sys/bus/platform/devices/"+ethernet, platReal)
 	t.link("/sys/class/uio/uio1", platReal+"/uio/uio1")
 	t.write("/dev/uio1", strings.Repeat("\x00", 2*os.Getpagesize()))
-}
-
-// hugeSize is the size of what the tests take for a huge page.
-const hugeSize = 64 << 10
-
-// pagemap is a fake /proc/self/pagemap: it knows which page of the file a mapping
-// shows from /proc/self/maps, and its frame from a table.
-type pagemap struct {
-	*testing.T
-	// huge is the physical address of each huge page of the file.
-	huge []uint64
-	// entry changes an entry of small page i of a huge page.
-	entry func(i int, e uint64) uint64
-}
-
-func (p *pagemap) ReadAt(b []byte, off int64) (int, error) {
-	page := uint64(os.Getpagesize())
-	for i := 0; i < len(b); i += 8 {
-		at := (uint64(off) + uint64(i)) / 8 * page
-		pos := filePosition(p.T, at)
-		e := uint64(pagePresent) | (p.huge[pos/hugeSize]+pos%hugeSize)/page
-		if p.entry != nil {
-			e = p.entry(int(pos%hugeSize/page), e)
-		}
-		binary.NativeEndian.PutUint64(b[i:], e)
-	}
-	return len(b), nil
-}
-
-// filePosition is which byte of its file is mapped at an address.
-func filePosition(t *testing.T, addr uint64) uint64 {
-	maps, err := os.ReadFile("/proc/self/maps")
-	require.NoError(t, err)
-	for line := range bytes.Lines(maps) {
-		f := strings.Fields(string(line))
-		from, to, _ := strings.Cut(f[0], "-")
-		lo, err := strconv.ParseUint(from, 16, 64)
-		require.NoError(t, err)
-		hi, err := strconv.ParseUint(to, 16, 64)
-		require.NoError(t, err)
-		if addr >= lo && addr < hi {
-			require.Contains(t, string(line), "memfd:fake-huge", "DMA memory is the file's")
-			pos, err := strconv.ParseUint(f[2], 16, 64)
-			require.NoError(t, err)
-			return pos + addr - lo
-		}
-	}
-	t.Fatalf("%#x is not mapped", addr)
-	return 0
-}
-
-// fakeHuge makes files of ordinary pages and counts them.
-type fakeHuge struct{ sizes []int64 }
-
-func (f *fakeHuge) create(size int64) (int, error) {
-	f.sizes = append(f.sizes, size)
-	fd, err := unix.MemfdCreate("fake-huge", unix.MFD_CLOEXEC)
-	if err != nil {
-		return -1, err
-	}
-	return fd, unix.Ftruncate(fd, size)
-}
-
-// mappings counts the mappings of fake huge pages.
-func mappings(t *testing.T) int {
-	maps, err := os.ReadFile("/proc/self/maps")
-	require.NoError(t, err)
-	return strings.Count(string(maps), "memfd:fake-huge")
 }

@@ -139,3 +139,21 @@ func Why(err error, missing, denied string) error {
 	}
 	return err
 }
+
+// List names a few entries of a directory, for an error.
+func (r Root) List(dir string) string {
+	entries, _ := os.ReadDir(r.Path(dir))
+	const most = 8
+	var names []string
+	for i, e := range entries {
+		if i == most {
+			names = append(names, "...")
+			break
+		}
+		names = append(names, e.Name())
+	}
+	if names == nil {
+		return "none"
+	}
+	return strings.Join(names, " ")
+}

@@ -1,11 +1,10 @@
-package uio
+package hostmem
 
 import (
 	"errors"
 	"fmt"
 	"io"
 	"math/bits"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,14 +29,15 @@ const (
 // Huge pages are locked, never swapped and in one piece each. What needs more
 // than one is put together of pages that happen to be neighbours.
 type hugePages struct {
+	pages
 	root     sysfs.Root
 	pageSize int // 0: the system's default
 	pagemap  io.ReaderAt
 	memfd    func(size int64) (int, error)
 }
 
-func newHugePages(o Options) *hugePages {
-	h := &hugePages{root: o.root, pageSize: o.HugePageSize, pagemap: o.pagemap, memfd: o.memfd}
+func newHugePages(c Config, from pages) *hugePages {
+	h := &hugePages{pages: from, root: c.Root, pageSize: c.Options.HugePageSize, pagemap: c.Hooks.Pagemap, memfd: c.Hooks.Memfd}
 	if h.memfd == nil {
 		h.memfd = h.create
 	}
@@ -85,11 +85,14 @@ func (h *hugePages) gather(count, need, page int, limit uint64) (dma.Region, err
 	if err != nil {
 		return dma.Region{}, h.short(err, count, page)
 	}
-	pages := make([]hugePage, count)
-	for i := range pages {
-		pages[i].index = i
-		if pages[i].addr, err = h.locate(all[i*page : (i+1)*page]); err != nil {
+	var pages []hugePage // those that the device reaches
+	for i := range count {
+		phys, err := h.locate(all[i*page : (i+1)*page])
+		if err != nil {
 			return dma.Region{}, errors.Join(err, unix.Munmap(all))
+		}
+		if addr, ok := h.reach.device(phys, uint64(page)); ok {
+			pages = append(pages, hugePage{index: i, addr: addr})
 		}
 	}
 	if err := unix.Munmap(all); err != nil {
@@ -104,15 +107,15 @@ func (h *hugePages) gather(count, need, page int, limit uint64) (dma.Region, err
 	if err != nil {
 		return dma.Region{}, h.short(err, need, page)
 	}
-	for _, p := range pages {
-		if slices.Contains(run, p) {
+	for i := range count {
+		if slices.ContainsFunc(run, func(p hugePage) bool { return p.index == i }) {
 			continue
 		}
-		if err := unix.Fallocate(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, int64(p.index)*int64(page), int64(page)); err != nil {
+		if err := unix.Fallocate(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, int64(i)*int64(page), int64(page)); err != nil {
 			return dma.Region{}, errors.Join(fmt.Errorf("give huge pages back: %w", err), unmapPages(b, page))
 		}
 	}
-	r := dma.Region{Bytes: b, Device: run[0].addr}
+	r := h.region(b, run[0].addr)
 	if err := unix.Mlock(b); err != nil {
 		return dma.Region{}, errors.Join(fmt.Errorf("lock %d bytes of DMA memory: %w (raise the limit: ulimit -l unlimited)", len(b), err), unmapPages(b, page))
 	}
@@ -125,7 +128,7 @@ func (h *hugePages) gather(count, need, page int, limit uint64) (dma.Region, err
 // hugePage is one page of the file.
 type hugePage struct {
 	index int
-	addr  uint64 // physical
+	addr  uint64 // as the device counts
 }
 
 // neighbours returns need pages in the order of their addresses, nil when there
@@ -160,9 +163,9 @@ func neighbours(pages []hugePage, need int, page, limit uint64) []hugePage {
 func (h *hugePages) locate(b []byte) (uint64, error) {
 	pagemap := h.pagemap
 	if pagemap == nil {
-		f, err := os.Open("/proc/self/pagemap")
+		f, err := openPagemap()
 		if err != nil {
-			return 0, sysfs.Why(err, "mount /proc, or enable CONFIG_PROC_PAGE_MONITOR", "run as root (CAP_SYS_ADMIN)")
+			return 0, err
 		}
 		defer f.Close()
 		pagemap = f
@@ -182,15 +185,24 @@ func (h *hugePages) Check(r dma.Region) error {
 		return err
 	}
 	for off := 0; off < len(r.Bytes); off += page {
-		addr, err := h.locate(r.Bytes[off : off+page])
+		phys, err := h.locate(r.Bytes[off : off+page])
 		if err != nil {
 			return err
 		}
-		if want := r.Device + uint64(off); addr != want {
+		if addr, want := h.deviceOr(phys, page), r.Device+uint64(off); addr != want {
 			return fmt.Errorf("DMA memory has moved from %#x to %#x: stop the device, turn memory hot-remove off: %w", want, addr, mac.ErrUnsupported)
 		}
 	}
 	return nil
+}
+
+// deviceOr is what the device calls a page, or its physical address when it does not
+// see it.
+func (h *hugePages) deviceOr(phys uint64, page int) uint64 {
+	if addr, ok := h.reach.device(phys, uint64(page)); ok {
+		return addr
+	}
+	return phys
 }
 
 // Unmap implements dma.Source.

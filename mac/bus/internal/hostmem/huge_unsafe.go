@@ -1,6 +1,6 @@
 //go:build linux
 
-package uio
+package hostmem
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package uio
+package hostmem
 
 import (
 	"encoding/binary"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/bus/internal/dma"
+	"github.com/barewire/barewire/mac/bus/internal/sysfs"
 )
 
 // Bits of a pagemap entry (Documentation/admin-guide/mm/pagemap).
@@ -16,6 +17,14 @@ const (
 	pageSwapped = 1 << 62
 	pagePresent = 1 << 63
 )
+
+func openPagemap() (*os.File, error) {
+	f, err := os.Open("/proc/self/pagemap")
+	if err != nil {
+		return nil, sysfs.Why(err, "mount /proc, or enable CONFIG_PROC_PAGE_MONITOR", "run as root (CAP_SYS_ADMIN)")
+	}
+	return f, nil
+}
 
 // physical returns the physical address of b, which is aligned to pages, after
 // it has seen that b is in memory, in one piece.

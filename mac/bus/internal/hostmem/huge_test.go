@@ -1,6 +1,6 @@
 //go:build linux
 
-package uio
+package hostmem
 
 import (
 	"os"
@@ -11,6 +11,8 @@ import (
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/bus/internal/dma"
+	"github.com/barewire/barewire/mac/bus/internal/fakeroot"
+	"github.com/barewire/barewire/mac/bus/internal/sysfs"
 )
 
 const mib = 1 << 20
@@ -101,7 +103,7 @@ func TestHugePages(t *testing.T) {
 				pm.huge = append(pm.huge, uint64(i)<<33+1<<40)
 			}
 			fake := &fakeHuge{}
-			pool := dma.NewPool("test", newHugePages(Options{HugePageSize: hugeSize, pagemap: pm, memfd: fake.create}))
+			pool := dma.NewPool("test", newHugePages(hugeConfig(pm, fake), pages{}))
 			m, err := pool.Alloc(mac.Alloc{Size: c.size, Align: int(page), AddressBits: c.bits})
 			if c.err != nil {
 				require.ErrorIs(t, err, c.err)
@@ -127,7 +129,7 @@ func TestHugePages(t *testing.T) {
 func TestSmallPiecesShareAHugePage(t *testing.T) {
 	fake := &fakeHuge{}
 	pm := &pagemap{T: t, huge: []uint64{0x4000_0000}}
-	pool := dma.NewPool("test", newHugePages(Options{HugePageSize: hugeSize, pagemap: pm, memfd: fake.create}))
+	pool := dma.NewPool("test", newHugePages(hugeConfig(pm, fake), pages{}))
 	a, err := pool.Alloc(mac.Alloc{Use: mac.Descriptors, Size: 512 * 16, Align: 64, AddressBits: 32})
 	require.NoError(t, err)
 	b, err := pool.Alloc(mac.Alloc{Use: mac.Buffers, Size: 16 << 10, Align: 4096, AddressBits: 32})
@@ -165,7 +167,7 @@ func TestPagesComeApart(t *testing.T) {
 		}
 		return e
 	}
-	pool := dma.NewPool("test", newHugePages(Options{HugePageSize: hugeSize, pagemap: pm, memfd: fake.create}))
+	pool := dma.NewPool("test", newHugePages(hugeConfig(pm, fake), pages{}))
 	_, err := pool.Alloc(mac.Alloc{Size: 64, AddressBits: 32})
 	require.ErrorContains(t, err, "has moved")
 	require.Equal(t, 2, looks)
@@ -173,18 +175,18 @@ func TestPagesComeApart(t *testing.T) {
 }
 
 func TestDefaultSize(t *testing.T) {
-	tr := newTree(t)
-	h := newHugePages(Options{root: tr.root()})
+	tr := fakeroot.New(t)
+	h := newHugePages(Config{Root: sysfs.Root(tr.Dir)}, pages{})
 	_, err := h.size()
 	require.ErrorIs(t, err, os.ErrNotExist)
-	tr.write("/proc/meminfo", "MemTotal: 1000 kB\nHugePages_Total: 0\n")
+	tr.Write("/proc/meminfo", "MemTotal: 1000 kB\nHugePages_Total: 0\n")
 	_, err = h.size()
 	require.ErrorIs(t, err, mac.ErrUnsupported)
 	require.ErrorContains(t, err, "CONFIG_HUGETLBFS")
-	tr.write("/proc/meminfo", "MemTotal: 1000 kB\nHugepagesize:       2047 kB\n")
+	tr.Write("/proc/meminfo", "MemTotal: 1000 kB\nHugepagesize:       2047 kB\n")
 	_, err = h.size()
 	require.ErrorContains(t, err, "Hugepagesize 2047 kB")
-	tr.write("/proc/meminfo", "MemTotal: 1000 kB\nHugepagesize:       2048 kB\n")
+	tr.Write("/proc/meminfo", "MemTotal: 1000 kB\nHugepagesize:       2048 kB\n")
 	size, err := h.size()
 	require.NoError(t, err)
 	require.Equal(t, 2*mib, size)
@@ -193,9 +195,9 @@ func TestDefaultSize(t *testing.T) {
 }
 
 func TestNoFreeHugePages(t *testing.T) {
-	tr := newTree(t)
-	tr.write("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "3\n")
-	h := newHugePages(Options{root: tr.root()})
+	tr := fakeroot.New(t)
+	tr.Write("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "3\n")
+	h := newHugePages(Config{Root: sysfs.Root(tr.Dir)}, pages{})
 	err := h.short(unix.ENOMEM, 5, 2*mib)
 	require.EqualError(t, err, "need 5 huge pages of 2048 kB, free: 3. As root: echo 10 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages: cannot allocate memory")
 	require.ErrorIs(t, err, unix.ENOMEM)
@@ -203,7 +205,7 @@ func TestNoFreeHugePages(t *testing.T) {
 
 // TestRealHugePages runs where there are free huge pages and pagemap shows them.
 func TestRealHugePages(t *testing.T) {
-	pool := dma.NewPool("test", newHugePages(Options{}))
+	pool := dma.NewPool("test", newHugePages(Config{}, pages{}))
 	small, err := pool.Alloc(mac.Alloc{Size: 8192, Align: 4096, AddressBits: 64})
 	if err != nil {
 		t.Skipf("no huge pages here: %v", err)
