@@ -4,9 +4,15 @@
 //
 //	dev, err := mac.Open(ctx, bus, nil, cores.All()...)
 //
-// To add a core, add its driver to All here and its model to the table of package
-// mac/sim/models, at the same place. The tests of this package and of
-// examples/httpserver then run on it.
+// To add a core:
+//
+//   - add its driver to All, and its model to the table of package mac/sim/models at
+//     the same place;
+//   - say what works in features/NAME.ini, as features/TEMPLATE.ini explains;
+//   - go test ./mac/cores -run TestFeatures -update writes the README's table.
+//
+// The tests of this package, of examples/httpserver and of integration/guestserver
+// then run on it; integration/linux has a file for each core.
 package cores
 
 import (

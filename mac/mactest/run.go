@@ -21,12 +21,17 @@ func checks() []check {
 		interruptChecks, linkChecks, offloadChecks, counterChecks, lifecycleChecks, repairChecks(), costChecks)
 }
 
+// Has reports whether the suite has a sub-test of this name.
+func Has(name string) bool {
+	return slices.ContainsFunc(checks(), func(k check) bool { return k.name == name })
+}
+
 // Run runs the suite on c, twice: on coherent memory, and with a cache between the
 // CPU and the buffers that shows each sync that is missing. Sub-tests in c.Missing
 // are logged and counted; the last line of each pass has the numbers.
 func Run(t *testing.T, c Core) {
 	for name := range c.Missing {
-		if !slices.ContainsFunc(checks(), func(k check) bool { return k.name == name }) {
+		if !Has(name) {
 			t.Errorf("%s: Missing lists %q, which is no sub-test of the suite", c.Name, name)
 		}
 	}
