@@ -22,6 +22,30 @@ type FilterRegisters struct {
 	// Perfect is the number of slots beside slot 0, at most 127. Bins is 0, 64,
 	// 128 or 256.
 	Perfect, Bins int
+	// Modes are the bits of Mode. Zero: those of GMAC3, GMAC4 and XGMAC.
+	Modes FilterModes
+}
+
+// FilterModes are the bits of a filter's mode register.
+type FilterModes struct {
+	// Always is set at all times.
+	Always uint32
+	// Everything passes all frames but MAC control frames, Control those too.
+	Everything, Control uint32
+	AllMulticast        uint32
+	// HashUnicast and HashMulticast pass what the hash table has.
+	HashUnicast, HashMulticast uint32
+}
+
+// synopsysModes pass frames for hash and exact matches; pause frames end in the
+// MAC.
+func synopsysModes() FilterModes {
+	return FilterModes{
+		Always:     dwregs.FilterHPF,
+		Everything: dwregs.FilterPR, Control: field.Put(dwregs.FilterPCF, dwregs.PCFAll),
+		AllMulticast: dwregs.FilterPM,
+		HashUnicast:  dwregs.FilterHUC, HashMulticast: dwregs.FilterHMC,
+	}
 }
 
 // Filter is the address filter of a core. Its methods are serialised by the
@@ -43,6 +67,9 @@ type filterState struct {
 // NewFilter returns the filter at these registers, as after a reset.
 func NewFilter(regs mac.Registers, at FilterRegisters) Filter {
 	at.Perfect = min(max(at.Perfect, 0), len(filterState{}.slots))
+	if at.Modes == (FilterModes{}) {
+		at.Modes = synopsysModes()
+	}
 	return Filter{regs: regs, at: at}
 }
 
@@ -82,7 +109,7 @@ func HashBin(a mac.HardwareAddr, bins int) int {
 // is widened first and narrowed last: an address wanted before and after passes
 // all the time.
 func (f *Filter) Set(want mac.Filter) {
-	next := f.now.plan(want, f.at.Perfect, f.at.Bins)
+	next := f.now.plan(want, &f.at)
 	hash := next.hash
 	for i := range hash {
 		hash[i] |= f.now.hash[i]
@@ -127,33 +154,32 @@ func (f *Filter) writeMode(mode uint32) {
 // Exact slots go to station addresses first and then to groups. What is left is
 // hashed; with no hash table, or more addresses left than it has bins, all groups
 // or everything passes.
-func (now *filterState) plan(f mac.Filter, perfect, bins int) filterState {
-	// Frames for hash and exact matches pass; pause frames end in the MAC.
-	next := filterState{mode: dwregs.FilterHPF}
+func (now *filterState) plan(f mac.Filter, at *FilterRegisters) filterState {
+	next := filterState{mode: at.Modes.Always}
 	if f.Promiscuous {
 		next.slots = now.slots
-		next.mode |= dwregs.FilterPR | field.Put(dwregs.FilterPCF, dwregs.PCFAll)
+		next.mode |= at.Modes.Everything | at.Modes.Control
 		return next
 	}
 	if f.AllMulticast {
 		f.Multicast = nil
-		next.mode |= dwregs.FilterPM
+		next.mode |= at.Modes.AllMulticast
 	}
-	unicast, multicast := now.place(next.slots[:perfect], f)
-	if len(unicast) > bins {
-		next.mode |= dwregs.FilterPR
+	unicast, multicast := now.place(next.slots[:at.Perfect], f)
+	if len(unicast) > at.Bins {
+		next.mode |= at.Modes.Everything
 		return next
 	}
 	if len(unicast) > 0 {
-		next.mode |= dwregs.FilterHUC
-		next.addHash(unicast, bins)
+		next.mode |= at.Modes.HashUnicast
+		next.addHash(unicast, at.Bins)
 	}
 	switch {
-	case len(multicast) > bins:
-		next.mode |= dwregs.FilterPM
+	case len(multicast) > at.Bins:
+		next.mode |= at.Modes.AllMulticast
 	case len(multicast) > 0:
-		next.mode |= dwregs.FilterHMC
-		next.addHash(multicast, bins)
+		next.mode |= at.Modes.HashMulticast
+		next.addHash(multicast, at.Bins)
 	}
 	return next
 }

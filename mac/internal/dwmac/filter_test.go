@@ -72,7 +72,7 @@ func TestPlan(t *testing.T) {
 		{"promiscuous", mac.Filter{Promiscuous: true, Multicast: group(1)}, 3, 64, hpf | dwregs.FilterPR | 2<<6, 0},
 	} {
 		var now filterState
-		next := now.plan(c.f, c.perfect, c.bins)
+		next := now.plan(c.f, &FilterRegisters{Perfect: c.perfect, Bins: c.bins, Modes: synopsysModes()})
 		require.Equal(t, c.mode, next.mode, c.name)
 		used := 0
 		for i, a := range next.slots {
@@ -176,4 +176,25 @@ func contains(f mac.Filter, a mac.HardwareAddr) bool {
 		}
 	}
 	return false
+}
+
+// TestOtherModes: a core may have the bits of its mode register elsewhere.
+func TestOtherModes(t *testing.T) {
+	at := testFilter
+	at.Bins = 0
+	at.Modes = FilterModes{Everything: 1 << 31, Control: 2 << 12, AllMulticast: 1 << 16}
+	regs := &fakeRegs{regs: map[uint32]uint32{}}
+	f := NewFilter(regs, at)
+	for _, c := range []struct {
+		want mac.Filter
+		mode uint32
+	}{
+		{mac.Filter{AllMulticast: true}, 1 << 16},
+		{mac.Filter{}, 0},
+		{mac.Filter{Promiscuous: true}, 1<<31 | 2<<12},
+		{mac.Filter{Unicast: []mac.HardwareAddr{{2, 1}, {2, 2}, {2, 3}, {2, 4}}}, 1 << 31},
+	} {
+		f.Set(c.want)
+		require.Equal(t, c.mode, regs.regs[at.Mode], "%+v", c.want)
+	}
 }
