@@ -21,12 +21,14 @@ import (
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/dwmac4"
+	"github.com/barewire/barewire/mac/sun8i"
 )
 
 // All are the drivers of all cores, sorted by family.
 func All() []mac.Driver {
 	return []mac.Driver{
 		dwmac4.Driver(),
+		sun8i.Driver(),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/sim"
 	"github.com/barewire/barewire/mac/sim/dwmac4"
+	"github.com/barewire/barewire/mac/sim/sun8i"
 )
 
 // Model makes models of one core.
@@ -24,6 +25,7 @@ type Model struct {
 func All() []Model {
 	return []Model{
 		{"dwmac4", dwmac4.Config{}.Build},
+		{"sun8i", sun8i.Config{}.Build},
 	}
 }
 

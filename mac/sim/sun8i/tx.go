@@ -1,0 +1,195 @@
+package sun8i
+
+import (
+	"encoding/binary"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/emac"
+	"github.com/barewire/barewire/mac/internal/field"
+	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/internal/offload"
+)
+
+// transmitter is the transmit half. mu guards all of it but the atomics, and is
+// not held while a frame is on its way through out. running says that somebody
+// runs the engine; others leave it to him, since he looks again after each frame
+// for which he let go of mu.
+type transmitter struct {
+	mu      sync.Mutex
+	running bool
+	gen     uint64 // changes with every reset, stop and new list
+	txDMA
+	out     func(frame []byte)
+	control [60]byte // a pause frame
+	junk    uint64
+
+	pause       atomic.Uint32 // a pause frame to send: pauseOn or pauseOff
+	pausedUntil atomic.Int64  // by the partner, in nanoseconds; 0 = not
+	resume      sim.Timer     // guarded by rx.mu
+}
+
+const (
+	pauseOn  = 1
+	pauseOff = 2
+	opPause  = 1
+)
+
+// pumpTX is the transmit engine: it fetches a frame into the FIFO and sends it.
+func (m *Model) pumpTX() {
+	t := &m.tx
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.running {
+		return
+	}
+	t.running = true
+	for more := true; more && !m.closed.Load(); {
+		more = m.sendPause()
+		more = m.sendOne() || more
+	}
+	t.running = false
+}
+
+// blocked reports whether no frame may leave: transmitter off, link down, or
+// paused by the partner.
+func (m *Model) blocked() bool {
+	loop := m.load(emac.BasicCtl0)&emac.Ctl0Loopback != 0
+	return m.load(emac.TxCtl0)&emac.TxCtl0En == 0 || !m.link.Load().Up && !loop || m.tx.pausedUntil.Load() != 0
+}
+
+// sendOne sends the next frame and reports whether there was one. A frame that is
+// in the FIFO leaves whether DMA has been stopped meanwhile or not.
+func (m *Model) sendOne() bool {
+	t := &m.tx
+	if !t.holding.Load() && !m.gather() || m.blocked() {
+		return false
+	}
+	gen := t.gen
+	status := m.sendFrame()
+	if t.gen == gen && t.holding.Load() {
+		m.finish(status)
+	}
+	return true
+}
+
+// sendFrame sends what gather has collected and returns its status.
+func (m *Model) sendFrame() (status uint32) {
+	t := &m.tx
+	f := t.data
+	if t.ctl&emac.TxCRCOff != 0 {
+		f = f[:max(len(f)-fcsLen, 0)] // the frame brings its own FCS
+	}
+	for len(f) < minFrame-fcsLen {
+		f = append(f, 0)
+	}
+	if cic := field.Get(emac.TxCIC, t.ctl); cic != emac.CICNone {
+		status = m.insert(f, cic)
+	}
+	m.emit(f)
+	return status
+}
+
+// insert puts checksums into a frame and returns its status.
+func (m *Model) insert(f []byte, cic uint32) (status uint32) {
+	if m.load(emac.TxCtl1)&emac.TxCtl1MD == 0 {
+		m.bad.Record("checksum insertion without store and forward")
+		return 0
+	}
+	header, payload := offload.Insert(f, offload.Mode(cic))
+	if header {
+		status |= emac.TxHeaderErr | emac.TxErrSummary
+	}
+	if payload {
+		status |= emac.TxPayloadErr | emac.TxErrSummary
+	}
+	m.stat.checksums.Add(1)
+	return status
+}
+
+// emit puts a frame on the wire with the lock released.
+func (m *Model) emit(f []byte) {
+	t := &m.tx
+	m.stat.tx.Add(1)
+	out, loop := t.out, m.load(emac.BasicCtl0)&emac.Ctl0Loopback != 0
+	t.mu.Unlock()
+	switch {
+	case loop:
+		m.deliver(f)
+	case out != nil && m.onWire():
+		out(f)
+	}
+	t.mu.Lock()
+}
+
+// pauseAddr is the group address of IEEE 802.3 Annex 31B.
+var pauseAddr = mac.HardwareAddr{0x01, 0x80, 0xc2, 0x00, 0x00, 0x01}
+
+// sendPause sends the pause frame that the receiver asked for. A pause from the
+// partner does not hold it up.
+func (m *Model) sendPause() bool {
+	if m.load(emac.TxCtl0)&emac.TxCtl0En == 0 || !m.link.Load().Up {
+		return false
+	}
+	kind := m.tx.pause.Swap(0)
+	if kind == 0 {
+		return false
+	}
+	f := m.tx.control[:]
+	clear(f)
+	copy(f, pauseAddr[:])
+	binary.LittleEndian.PutUint32(f[6:], m.load(emac.AddrLow(0)))
+	binary.LittleEndian.PutUint16(f[10:], uint16(m.load(emac.AddrHigh(0))))
+	binary.BigEndian.PutUint16(f[12:], typeControl)
+	binary.BigEndian.PutUint16(f[14:], opPause)
+	if kind == pauseOn {
+		binary.BigEndian.PutUint16(f[16:], uint16(field.Get(emac.TxFlowTime, m.load(emac.TxFlowCtl))))
+	}
+	m.emit(f)
+	return true
+}
+
+// pauseFrame looks at a received MAC control frame, and reports whether the
+// transmitter may go on. rx.mu is held.
+func (m *Model) pauseFrame(f []byte, good bool) bool {
+	ctl := m.load(emac.RxCtl0)
+	if !good || binary.BigEndian.Uint16(f[14:]) != opPause || ctl&emac.RxCtl0FlowEn == 0 {
+		return false
+	}
+	if a := mac.HardwareAddr(f[:6]); a != pauseAddr && (ctl&emac.RxCtl0PauseMD == 0 || a != m.rx.slots[0].addr) {
+		return false
+	}
+	quanta := time.Duration(binary.BigEndian.Uint16(f[16:]))
+	if m.tx.resume != nil {
+		m.tx.resume.Stop()
+	}
+	if quanta == 0 {
+		return m.tx.pausedUntil.Swap(0) != 0
+	}
+	// One quantum is 512 bit times.
+	d := quanta * 512 * time.Microsecond / time.Duration(max(m.link.Load().Speed, 10))
+	m.tx.pausedUntil.Store(m.clock.Now().Add(d).UnixNano())
+	if m.tx.resume == nil {
+		m.tx.resume = m.clock.AfterFunc(d, m.pauseOver)
+	} else {
+		m.tx.resume.Reset(d)
+	}
+	return false
+}
+
+func (m *Model) pauseOver() {
+	until := m.tx.pausedUntil.Load()
+	if until != 0 && m.clock.Now().UnixNano() >= until && m.tx.pausedUntil.CompareAndSwap(until, 0) {
+		m.kickTX()
+	}
+}
+
+// endPause forgets a pause. rx.mu is held, or nobody else knows the model yet.
+func (m *Model) endPause() {
+	m.tx.pausedUntil.Store(0)
+	if m.tx.resume != nil {
+		m.tx.resume.Stop()
+	}
+}
