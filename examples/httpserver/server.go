@@ -43,6 +43,10 @@ const (
 	drainInterval = 5 * time.Millisecond
 )
 
+// link is that of the fake MAC: the cable obeys its pause frames, as the far end
+// knows none.
+var link = mac.Link{Up: true, Speed: 1000, FullDuplex: true, TXPause: true}
+
 // machine is the whole arrangement, from the wire up:
 //
 //	usernet or TAP - cable (- pcap) - model and driver of a MAC - endpoint - host - http.Server
@@ -140,7 +144,7 @@ func (m *machine) openMAC(ctx context.Context) (err error) {
 		return err
 	}
 	m.dev = m.fake.Device
-	o := cable.Options{Link: link}
+	o := cable.Options{Link: link, FlowControl: true}
 	if m.pcap != nil {
 		o.Taps = []cable.Tap{m.pcap.Tap}
 	}
@@ -148,7 +152,7 @@ func (m *machine) openMAC(ctx context.Context) (err error) {
 	if m.tap != nil {
 		far = m.tap
 	}
-	m.cable = cable.Connect(newPausePort(m.fake.Port(), link.Speed), far, &o)
+	m.cable = cable.Connect(m.fake.Port(), far, &o)
 	return nil
 }
 

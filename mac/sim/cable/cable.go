@@ -7,7 +7,9 @@
 // so that a test decides when each frame arrives.
 //
 // A cable can record what it carries (Options.Taps) and spoil it (Options.AToB,
-// Options.BToA).
+// Options.BToA). It has no speed: a burst from a TAP device or a user-mode network,
+// which know no flow control, can overflow a MAC's FIFO, and TCP repairs that only
+// slowly. Options.FlowControl is the remedy that real links have.
 package cable
 
 import (
@@ -58,12 +60,17 @@ type Options struct {
 	Manual bool
 	// Taps see all frames that are delivered.
 	Taps []Tap
+	// FlowControl has the cable obey pause frames, as a switch does (IEEE 802.3
+	// Annex 31B): one that a port sends goes no farther and holds back what goes to
+	// that port. It is for a MAC whose partner is none.
+	FlowControl bool
 	// Link is what ports that implement sim.LinkPort are told when the cable is
-	// plugged in. The zero value means 1000 Mb/s full duplex without pause.
+	// plugged in. The zero value means 1000 Mb/s full duplex; with FlowControl the
+	// partner obeys pause frames (TXPause), otherwise there is no pause.
 	Link mac.Link
 	// AToB and BToA spoil the frames of a direction.
 	AToB, BToA Impairments
-	// Clock times delays. nil means wall time.
+	// Clock times delays and pauses. nil means wall time.
 	Clock sim.Clock
 }
 
@@ -84,6 +91,7 @@ type Cable struct {
 	taps   []Tap
 	manual bool
 	up     atomic.Bool // the link; frames are lost while it is down
+	speed  atomic.Int64
 
 	stepping atomic.Bool
 	next     Direction // of the next Step
@@ -103,6 +111,7 @@ type direction struct {
 	wait     bool // senders wait for space
 	maxFrame int
 	impair   *impairer // nil for a good cable
+	pause    *pauser   // nil without flow control
 	stats    counters
 	// inside is set while the receiving port has a frame, for Close's error.
 	inside atomic.Bool
@@ -126,7 +135,7 @@ func Connect(a, b sim.Port, o *Options) *Cable {
 	}
 	link := o.Link
 	if link == (mac.Link{}) {
-		link = mac.Link{Up: true, Speed: 1000, FullDuplex: true}
+		link = mac.Link{Up: true, Speed: 1000, FullDuplex: true, TXPause: o.FlowControl}
 	}
 	c.SetLink(link)
 	return c
@@ -142,6 +151,9 @@ func newDirection(c *Cable, dir Direction, from, to sim.Port, o *Options, im Imp
 		depth = defaultDepth
 	}
 	d.queue = fifo.New(depth, batch)
+	if o.FlowControl {
+		d.pause = newPauser(o.Clock)
+	}
 	if im.enabled() {
 		d.impair = newImpairer(d, im, depth, o.Clock)
 	}
@@ -152,7 +164,11 @@ func newDirection(c *Cable, dir Direction, from, to sim.Port, o *Options, im Imp
 // down the cable loses every frame that is sent; those queued still arrive.
 func (c *Cable) SetLink(link mac.Link) {
 	c.up.Store(link.Up)
+	c.speed.Store(int64(link.Speed))
 	for _, d := range c.dirs {
+		if d.pause != nil && !link.Up {
+			d.pause.pause(0)
+		}
 		if p, ok := d.from.(sim.LinkPort); ok {
 			p.SetLink(link)
 		}
@@ -161,6 +177,13 @@ func (c *Cable) SetLink(link mac.Link) {
 
 // send is the transmit function of the port that d leads from.
 func (d *direction) send(frame []byte) {
+	if back := d.cable.dirs[d.dir^1]; back.pause != nil {
+		if t, ok := pauseTime(frame, int(d.cable.speed.Load())); ok {
+			d.stats.pauses.Add(1)
+			back.pause.pause(t)
+			return
+		}
+	}
 	switch {
 	case len(frame) > d.maxFrame:
 		d.stats.tooLong.Add(1)
@@ -200,6 +223,9 @@ func (d *direction) deliver(frames [][]byte) {
 	bytes := 0
 	d.inside.Store(true)
 	for _, frame := range frames {
+		if d.pause != nil {
+			d.pause.wait()
+		}
 		for _, tap := range d.cable.taps {
 			tap(d.dir, frame)
 		}
@@ -212,9 +238,9 @@ func (d *direction) deliver(frames [][]byte) {
 }
 
 // Step delivers one queued frame of a manual cable and reports whether there was
-// one. The directions take turns, a to b first, as far as both have frames. It
-// does nothing on a cable that is not manual, and when called from inside a
-// Deliver that Step itself has called.
+// one. The directions take turns, a to b first, as far as both have frames and no
+// pause. It does nothing on a cable that is not manual, and when called from inside
+// a Deliver that Step itself has called.
 func (c *Cable) Step() bool {
 	if !c.manual || !c.stepping.CompareAndSwap(false, true) {
 		return false
@@ -223,6 +249,9 @@ func (c *Cable) Step() bool {
 	for range c.dirs {
 		d := c.dirs[c.next]
 		c.next ^= 1
+		if d.pause != nil && d.pause.paused() {
+			continue
+		}
 		frames := d.queue.Next(1, false)
 		if len(frames) == 0 && d.impair != nil && d.impair.releaseHeld() {
 			frames = d.queue.Next(1, false)
@@ -269,6 +298,9 @@ func (c *Cable) unplug() error {
 		d.stats.discarded.Add(uint64(d.queue.Close()))
 		if d.impair != nil {
 			d.stats.discarded.Add(uint64(d.impair.close()))
+		}
+		if d.pause != nil {
+			d.pause.end()
 		}
 	}
 	done := make(chan struct{})

@@ -19,6 +19,8 @@ type Stats struct {
 	TooLong   uint64 `json:"too_long"`
 	LinkDown  uint64 `json:"link_down"`
 	Discarded uint64 `json:"discarded"`
+	// Pauses are pause frames that the sender had the cable obey.
+	Pauses uint64 `json:"pauses"`
 	// What the impairments did.
 	Lost       uint64 `json:"lost"`
 	Corrupted  uint64 `json:"corrupted"`
@@ -29,7 +31,7 @@ type Stats struct {
 
 type counters struct {
 	queued, delivered, bytes, waited, dropped         atomic.Uint64
-	tooLong, linkDown, discarded                      atomic.Uint64
+	tooLong, linkDown, discarded, pauses              atomic.Uint64
 	lost, corrupted, duplicated, swapped, delayedSent atomic.Uint64
 }
 
@@ -45,6 +47,7 @@ func (c *Cable) Stats(dir Direction) Stats {
 		TooLong:    s.tooLong.Load(),
 		LinkDown:   s.linkDown.Load(),
 		Discarded:  s.discarded.Load(),
+		Pauses:     s.pauses.Load(),
 		Lost:       s.lost.Load(),
 		Corrupted:  s.corrupted.Load(),
 		Duplicated: s.duplicated.Load(),
