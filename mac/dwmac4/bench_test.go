@@ -3,7 +3,8 @@ package dwmac4
 import (
 	"testing"
 
-	"github.com/barewire/barewire/mac/internal/gmac4"
+	"github.com/barewire/barewire/mac/internal/dwmac/dwtest"
+	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/pagepool"
 	"github.com/barewire/barewire/ring"
 )
@@ -15,7 +16,7 @@ func BenchmarkRX(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	mem := pagepool.NewHeap(64*gmac4.DescriptorSize, ringAddr)
+	mem := pagepool.NewHeap(64*dwregs.DescriptorSize, dwtest.RingAddr)
 	r, err := c.NewRX(0, mem, 64, 2048)
 	if err != nil {
 		b.Fatal(err)
@@ -43,7 +44,7 @@ func BenchmarkTX(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	x, err := c.NewTX(0, pagepool.NewHeap(64*gmac4.DescriptorSize, ringAddr), 64)
+	x, err := c.NewTX(0, pagepool.NewHeap(64*dwregs.DescriptorSize, dwtest.RingAddr), 64)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/dwmac"
+	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 )
@@ -31,7 +32,7 @@ type Core struct {
 	link    mac.Link
 	pbl     uint32 // transmit burst in units of 8 beats
 	rx      [gmac4.MaxChannels]*rxRing
-	tx      [gmac4.MaxChannels]*txRing
+	tx      [gmac4.MaxChannels]*dwmac.TXRing
 
 	filter   dwmac.Filter
 	counters counters
@@ -90,10 +91,10 @@ func (c *Core) readFeatures() {
 	l.mii, l.gmii, l.hd = f0&gmac4.Feat0MII != 0, f0&gmac4.Feat0GMII != 0, f0&gmac4.Feat0HD != 0
 
 	i := &c.info
-	i.RXFIFO = fifoSize(field.Get(gmac4.Feat1RxFIFO, f1))
-	i.TXFIFO = fifoSize(field.Get(gmac4.Feat1TxFIFO, f1))
-	i.RXQueues = usableQueues(min(count(gmac4.Feat2RxQ), rxChannels), i.RXFIFO)
-	i.TXQueues = usableQueues(min(count(gmac4.Feat2TxQ), txChannels), i.TXFIFO)
+	i.RXFIFO = dwmac.FIFOSize(field.Get(gmac4.Feat1RxFIFO, f1))
+	i.TXFIFO = dwmac.FIFOSize(field.Get(gmac4.Feat1TxFIFO, f1))
+	i.RXQueues = dwmac.UsableQueues(min(count(gmac4.Feat2RxQ), rxChannels, gmac4.MaxQueues), i.RXFIFO)
+	i.TXQueues = dwmac.UsableQueues(min(count(gmac4.Feat2TxQ), txChannels, gmac4.MaxQueues), i.TXFIFO)
 	i.RXChecksum = f0&gmac4.Feat0RxCOE != 0
 	i.TXChecksum = f0&gmac4.Feat0TxCOE != 0
 	i.TSO = f1&gmac4.Feat1TSO != 0
@@ -105,12 +106,12 @@ func (c *Core) readFeatures() {
 	if n := field.Get(gmac4.Feat1Addr64, f1); n == 1 || n == 2 {
 		i.AddressBits = 32 + 8*int(n)
 	}
-	i.MaxMTU = maxMTU(i.TXFIFO)
+	i.MaxMTU = dwmac.MaxMTU(i.TXFIFO, jumboMTU)
 	i.Watchdog = true
 	i.Ring = mac.RingLimits{
-		DescriptorSize: gmac4.DescriptorSize, Align: 16,
-		MinSlots: minSlots, MaxSlots: maxSlots, Reserve: reserve,
-		BufferAlign: bufferAlign, MaxBuffer: maxBuffer, MaxPiece: maxPiece,
+		DescriptorSize: dwregs.DescriptorSize, Align: 16,
+		MinSlots: dwmac.MinSlots, MaxSlots: maxSlots, Reserve: dwmac.Reserve,
+		BufferAlign: dwmac.BufferAlign, MaxBuffer: maxBuffer, MaxPiece: dwmac.MaxPiece,
 		TotalLength: true,
 	}
 	if i.TSO {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/dwmac/dwtest"
 	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
@@ -239,9 +240,9 @@ func TestResetAfterCrash(t *testing.T) {
 func started(t *testing.T, regs *fakeRegs) *Core {
 	t.Helper()
 	c := newCore(t, regs)
-	_, err := c.NewRX(0, newMemory(8), 8, 2048)
+	_, err := c.NewRX(0, dwtest.NewMemory(8), 8, 2048)
 	require.NoError(t, err)
-	_, err = c.NewTX(0, newMemory(8), 8)
+	_, err = c.NewTX(0, dwtest.NewMemory(8), 8)
 	require.NoError(t, err)
 	require.NoError(t, c.Configure(testSetup()))
 	require.NoError(t, c.Start())

@@ -6,22 +6,9 @@ import (
 	"github.com/barewire/barewire/ring"
 )
 
-// descriptor is one descriptor as the device reads it; w3 holds OWN. A struct
-// rather than an array stays in registers.
-type descriptor struct{ w0, w1, w2, w3 uint32 }
-
 // fcsLen is the length of the frame check sequence. It is never stripped, so
 // that every frame ends in it: CST and ACS would strip it from some kinds only.
 const fcsLen = 4
-
-// rxOwn is RDES3 of a posted receive descriptor.
-func rxOwn(interrupt bool) uint32 {
-	w := gmac4.RDES3OWN | gmac4.RDES3BUF1V
-	if interrupt {
-		w |= gmac4.RDES3IOC
-	}
-	return w
-}
 
 const (
 	rxErrors = gmac4.RDES3ES | gmac4.RDES3CE | gmac4.RDES3GP | gmac4.RDES3RWT |
@@ -95,60 +82,4 @@ func decodeVerdict(w1 uint32) ring.Flags {
 		return ring.ChecksumGood
 	}
 	return 0
-}
-
-// txPiece is a descriptor for n bytes at addr that are not the first of their
-// frame.
-func txPiece(addr uint64, n uint32, last, interrupt bool) descriptor {
-	d := descriptor{
-		w0: uint32(addr),
-		w1: uint32(addr >> 32),
-		w2: field.Put(gmac4.TDES2B1L, n),
-		w3: gmac4.TDES3OWN,
-	}
-	if last {
-		d.w3 |= gmac4.TDES3LD
-		if interrupt {
-			d.w2 |= gmac4.TDES2IOC
-		}
-	}
-	return d
-}
-
-// txFirst is the first descriptor of a frame that is not segmented, for its
-// first n bytes.
-func txFirst(f *ring.TXFrame, n uint32) descriptor {
-	d := txPiece(f.Addr, n, n == f.Len, f.Interrupt)
-	d.w3 |= gmac4.TDES3FD | field.Put(gmac4.TDES3FL, f.Len)
-	if f.Checksum == ring.ChecksumFull {
-		d.w3 |= field.Put(gmac4.TDES3CIC, gmac4.CICFull)
-	}
-	return d
-}
-
-// txHeader is the first descriptor of a frame to be segmented: its headers
-// alone. It never carries LD, which would hang the DMA; a frame without payload
-// is not segmented.
-func txHeader(f *ring.TXFrame) descriptor {
-	d := txPiece(f.Addr, 0, false, false)
-	d.w2 |= field.Put(gmac4.TDES2HL, uint32(f.HeaderLen))
-	d.w3 |= gmac4.TDES3FD | gmac4.TDES3TSE |
-		field.Put(gmac4.TDES3THL, uint32(f.L4HeaderLen)/4) |
-		field.Put(gmac4.TDES3TPL, f.Len-uint32(f.HeaderLen))
-	return d
-}
-
-// txContext is the context descriptor that sets the MSS of the frames after it.
-func txContext(mss uint16) descriptor {
-	return descriptor{
-		w2: field.Put(gmac4.TDES2CtxMSS, uint32(mss)),
-		w3: gmac4.TDES3OWN | gmac4.TDES3CTXT | gmac4.TDES3CtxTCMSSV,
-	}
-}
-
-// segmented reports whether f is sent as a header with payload to be cut into
-// segments. A frame of one segment or less is sent as it is, with its checksums
-// inserted.
-func segmented(f *ring.TXFrame) bool {
-	return f.MSS != 0 && f.Len > uint32(f.HeaderLen)
 }

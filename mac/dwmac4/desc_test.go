@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/ring"
 )
@@ -67,37 +68,6 @@ func TestDecodeVerdict(t *testing.T) {
 	}
 }
 
-func TestEncodeTX(t *testing.T) {
-	frame := ring.TXFrame{Addr: 0x12_3456_7890, Len: 1514}
-	marked := frame
-	marked.Interrupt, marked.Checksum = true, ring.ChecksumFull
-	tso := ring.TXFrame{Addr: 0x12_3456_7890, Len: 54 + 60000, MSS: 1448, HeaderLen: 54, L4HeaderLen: 20, Interrupt: true, Checksum: ring.ChecksumFull}
-	for _, c := range []struct {
-		name string
-		got  descriptor
-		want descriptor
-	}{
-		{"frame in one piece", txFirst(&frame, 1514), descriptor{0x34567890, 0x12, 1514, 0xB0000000 | 1514}},
-		{"with interrupt and checksum", txFirst(&marked, 1514), descriptor{0x34567890, 0x12, 0x80000000 | 1514, 0xB0030000 | 1514}},
-		{"first of several: no interrupt", txFirst(&marked, 1000), descriptor{0x34567890, 0x12, 1000, 0xA0030000 | 1514}},
-		{"middle", txPiece(0xFFFF_FFFF, 16368, false, true), descriptor{0xFFFFFFFF, 0, 16368, 0x80000000}},
-		{"last", txPiece(0x1_0000_0000, 1, true, true), descriptor{0, 1, 0x80000001, 0x90000000}},
-		// THL 5 words at bit 19, TSE bit 18, TPL 60000; no LD, no CIC, no B1L beside HL.
-		{"TSO header", txHeader(&tso), descriptor{0x34567890, 0x12, 54, 0xA0000000 | 5<<19 | 1<<18 | 60000}},
-		{"MSS context", txContext(1448), descriptor{0, 0, 1448, 0xC4000000}},
-	} {
-		require.Equal(t, c.want, c.got, c.name)
-	}
-	require.Equal(t, uint32(0x81000000), rxOwn(false))
-	require.Equal(t, uint32(0xC1000000), rxOwn(true))
-}
-
-func TestSegmented(t *testing.T) {
-	require.False(t, segmented(&ring.TXFrame{Len: 1514}))
-	require.True(t, segmented(&ring.TXFrame{Len: 1514, MSS: 536, HeaderLen: 54}))
-	require.False(t, segmented(&ring.TXFrame{Len: 54, MSS: 536, HeaderLen: 54}), "headers alone would hang the DMA")
-}
-
 // FuzzDecodeRX: whatever the device writes, the flags make sense together.
 func FuzzDecodeRX(f *testing.F) {
 	f.Add(uint32(0x34010040), uint32(0x12))
@@ -112,7 +82,7 @@ func FuzzDecodeRX(f *testing.F) {
 		if c.Flags&ring.NoData != 0 && c.Flags != ring.NoData {
 			t.Fatalf("%#x: context with %#x", w3, c.Flags)
 		}
-		if c.Len > gmac4.MaxFrame {
+		if c.Len > dwregs.MaxFrame {
 			t.Fatalf("%#x: length %d", w3, c.Len)
 		}
 		if c.Flags&needVerdict != 0 && (c.Flags&ring.ErrAny != 0 || w3&gmac4.RDES3RS1V == 0) {

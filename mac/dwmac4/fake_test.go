@@ -9,8 +9,6 @@ import (
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
-	"github.com/barewire/barewire/pagepool"
-	"github.com/barewire/barewire/ring"
 )
 
 // fakeRegs is a register file: what was written is read back, but for status
@@ -111,79 +109,4 @@ var testAddress = mac.HardwareAddr{2, 0, 0, 0, 0, 1}
 
 func testSetup() mac.Setup {
 	return mac.Setup{RXQueues: 1, TXQueues: 1, MTU: 1500, Address: testAddress, BufferSize: 2048, RXChecksum: true, TXChecksum: true}
-}
-
-// watched is memory that logs the accesses to it.
-type watched struct {
-	pagepool.Memory
-	log []event
-}
-
-type event struct {
-	kind  string // load, store, write, read, doorbell
-	index int
-	value uint32
-}
-
-func (w *watched) DescriptorWatcher() ring.Watcher { return w }
-func (w *watched) DescriptorLoad(i int)            { w.log = append(w.log, event{"load", i, 0}) }
-func (w *watched) DescriptorStore(i int, v uint32) { w.log = append(w.log, event{"store", i, v}) }
-func (w *watched) Barrier(k ring.BarrierKind) {
-	w.log = append(w.log, event{kind: [...]string{"write", "read", "doorbell"}[k]})
-}
-
-func (w *watched) count(kind string) (n int) {
-	for _, e := range w.log {
-		if e.kind == kind {
-			n++
-		}
-	}
-	return n
-}
-
-const ringAddr = 0x1_2345_0000
-
-func newMemory(slots int) *watched {
-	return &watched{Memory: pagepool.NewHeap(slots*gmac4.DescriptorSize, ringAddr)}
-}
-
-// words are the four words of slot in m.
-func words(t *testing.T, m pagepool.Memory, slot int) *[4]uint32 {
-	t.Helper()
-	w, err := ring.NewWords(plain{m})
-	require.NoError(t, err)
-	var d [4]uint32
-	for i := range d {
-		d[i] = w.Load(slot*4 + i)
-	}
-	return &d
-}
-
-func setWords(t *testing.T, m pagepool.Memory, slot int, d [4]uint32) {
-	t.Helper()
-	w, err := ring.NewWords(plain{m})
-	require.NoError(t, err)
-	for i := range d {
-		w.Publish(slot*4+i, d[i])
-	}
-}
-
-// plain hides that memory is watched: the device's side.
-type plain struct{ pagepool.Memory }
-
-// checkOwnOrder fails when a word with OWN is published before a barrier has
-// ordered the other words of its descriptor.
-func checkOwnOrder(t *testing.T, log []event) {
-	t.Helper()
-	dirty := map[int]bool{} // descriptors stored to since the last write barrier
-	for _, e := range log {
-		switch {
-		case e.kind == "write" || e.kind == "doorbell":
-			clear(dirty)
-		case e.kind == "store" && e.index%4 == 3 && e.value>>31 != 0:
-			require.False(t, dirty[e.index/4], "OWN of slot %d before a barrier", e.index/4)
-		case e.kind == "store":
-			dirty[e.index/4] = true
-		}
-	}
 }

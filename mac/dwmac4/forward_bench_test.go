@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/barewire/barewire/mac/internal/dwmac"
+	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/pagepool"
 	"github.com/barewire/barewire/ring"
@@ -39,21 +41,21 @@ func forward(b *testing.B, batch int) {
 			b.Fatal(err)
 		}
 	}
-	rxMem, txMem := memory(slots*gmac4.DescriptorSize), memory(txSlots*gmac4.DescriptorSize)
-	rxDesc, err := newDescRing(regs, rxMem, slots, gmac4.ChanBase(0)+gmac4.ChanRxTail)
+	rxMem, txMem := memory(slots*dwregs.DescriptorSize), memory(txSlots*dwregs.DescriptorSize)
+	rxCodec, err := dwmac.NewRXRing("dwmac4", regs, rxMem, slots, maxSlots, 2048, maxBuffer, gmac4.ChanBase(0)+gmac4.ChanRxTail, gmac4.RDES3OWN|gmac4.RDES3BUF1V)
 	must(err)
-	txDesc, err := newDescRing(regs, txMem, txSlots, gmac4.ChanBase(0)+gmac4.ChanTxTail)
+	txCodec, err := dwmac.NewTXRing("dwmac4", regs, txMem, txSlots, maxSlots, gmac4.ChanBase(0)+gmac4.ChanTxTail)
 	must(err)
 	pool, err := pagepool.New(memory(1024*2048), pagepool.Config{PageSize: 2048, CopyBreak: pagepool.CopyAlways})
 	must(err)
 	rx, err := ring.NewRX(ring.RXConfig{
-		Codec: &rxRing{descRing: rxDesc, bufferSize: 2048}, Pool: pool, Slots: slots, Reserve: reserve,
+		Codec: &rxRing{RXRing: rxCodec}, Pool: pool, Slots: slots, Reserve: dwmac.Reserve,
 		BufferSize: 2048, MaxFrame: 1522, TotalLength: true,
 	})
 	must(err)
 	tx, err := ring.NewTX(ring.TXConfig{
-		Codec: &txRing{descRing: txDesc}, Arena: memory(1 << 20), Slots: txSlots, Reserve: reserve,
-		MaxPiece: maxPiece, MarkFrames: 32,
+		Codec: txCodec, Arena: memory(1 << 20), Slots: txSlots, Reserve: dwmac.Reserve,
+		MaxPiece: dwmac.MaxPiece, MarkFrames: 32,
 	})
 	must(err)
 

@@ -45,7 +45,7 @@ func (c *Core) Configure(s mac.Setup) error {
 		return err
 	}
 	c.setup = s
-	c.pbl, _ = burst(share(c.info.TXFIFO, s.TXQueues), s.MTU)
+	c.pbl, _ = dwmac.Burst(dwmac.Share(c.info.TXFIFO, s.TXQueues), s.MTU)
 	c.configureDMA()
 	c.configureMTL()
 	if err := c.configureMAC(); err != nil {
@@ -66,18 +66,18 @@ func (c *Core) check(s mac.Setup) error {
 	case s.RXQueues < 1 || s.RXQueues > c.info.RXQueues || s.TXQueues < 1 || s.TXQueues > c.info.TXQueues:
 		return fmt.Errorf("dwmac4: %d receive and %d transmit queues: the core has %d and %d: %w",
 			s.RXQueues, s.TXQueues, c.info.RXQueues, c.info.TXQueues, mac.ErrConfig)
-	case s.BufferSize < bufferAlign || s.BufferSize > maxBuffer || s.BufferSize%bufferAlign != 0:
-		return fmt.Errorf("dwmac4: receive buffers of %d bytes: take %d to %d in steps of %d: %w",
-			s.BufferSize, bufferAlign, maxBuffer, bufferAlign, mac.ErrConfig)
 	case s.RXChecksum && !c.info.RXChecksum || s.TXChecksum && !c.info.TXChecksum:
 		return fmt.Errorf("dwmac4: checksum engine: the core has none for that direction: %w", mac.ErrUnsupported)
-	case s.MTU < minMTU || s.MTU > c.info.MaxMTU:
-		return fmt.Errorf("dwmac4: MTU %d: the core takes %d to %d: %w", s.MTU, minMTU, c.info.MaxMTU, mac.ErrConfig)
+	case s.MTU < dwmac.MinMTU || s.MTU > c.info.MaxMTU:
+		return fmt.Errorf("dwmac4: MTU %d: the core takes %d to %d: %w", s.MTU, dwmac.MinMTU, c.info.MaxMTU, mac.ErrConfig)
 	}
-	fifo := share(c.info.TXFIFO, s.TXQueues)
-	if _, ok := burst(fifo, s.MTU); !ok {
+	if err := dwmac.CheckBuffer("dwmac4", s.BufferSize, maxBuffer); err != nil {
+		return err
+	}
+	fifo := dwmac.Share(c.info.TXFIFO, s.TXQueues)
+	if _, ok := dwmac.Burst(fifo, s.MTU); !ok {
 		return fmt.Errorf("dwmac4: MTU %d: a frame does not fit the %d bytes of transmit FIFO that each of %d queues has; %d works, or fewer queues: %w",
-			s.MTU, fifo, s.TXQueues, maxMTU(fifo), mac.ErrConfig)
+			s.MTU, fifo, s.TXQueues, dwmac.MaxMTU(fifo, jumboMTU), mac.ErrConfig)
 	}
 	return nil
 }
@@ -126,8 +126,8 @@ func (c *Core) configureMTL() {
 	for q := range s.TXQueues {
 		base := gmac4.QueueBase(q)
 		mode := txQueueMode
-		if fifo := share(c.info.TXFIFO, s.TXQueues); fifo > 0 {
-			mode |= field.Put(gmac4.TxQOpTQS, uint32(fifo/fifoBlock-1))
+		if fifo := dwmac.Share(c.info.TXFIFO, s.TXQueues); fifo > 0 {
+			mode |= field.Put(gmac4.TxQOpTQS, uint32(fifo/dwmac.FIFOBlock-1))
 		} else {
 			mode |= c.regs.Read32(base+gmac4.TxQOpMode) & gmac4.TxQOpTQS
 		}
@@ -168,7 +168,7 @@ func (c *Core) routeQueues() {
 func (c *Core) writeRxQueueModes() {
 	for q := range c.setup.RXQueues {
 		reg := gmac4.QueueBase(q) + gmac4.RxQOpMode
-		fifo := share(c.info.RXFIFO, c.setup.RXQueues)
+		fifo := dwmac.Share(c.info.RXFIFO, c.setup.RXQueues)
 		mode := rxQueueMode(fifo, c.setup.MTU)
 		if fifo == 0 {
 			mode |= c.regs.Read32(reg) & gmac4.RxQOpRQS
@@ -203,11 +203,11 @@ func (c *Core) configureMAC() error {
 
 // writeFrameSize programs what a giant is for the MTU, and MAC_Configuration.
 func (c *Core) writeFrameSize() {
-	limit := uint32(c.setup.MTU + headerRoom + fcsLen)
+	limit := uint32(c.setup.MTU + dwmac.HeaderRoom + fcsLen)
 	c.regs.Write32(gmac4.MACExtConfig, field.Put(gmac4.ExtConfigGPSL, limit))
 	c.config |= gmac4.ConfigGPSLCE
 	c.config &^= gmac4.ConfigJE
-	if c.setup.MTU > defaultMTU {
+	if c.setup.MTU > dwmac.DefaultMTU {
 		c.config |= gmac4.ConfigJE
 	}
 	c.regs.Write32(gmac4.MACConfig, c.config|c.enabled)
@@ -222,7 +222,7 @@ func (c *Core) SetMTU(mtu int) error {
 	if err := c.check(s); err != nil {
 		return err
 	}
-	if fifo := share(c.info.TXFIFO, s.TXQueues); fifo > 0 && !fits(fifo, mtu, c.pbl) {
+	if fifo := dwmac.Share(c.info.TXFIFO, s.TXQueues); fifo > 0 && !dwmac.Fits(fifo, mtu, c.pbl) {
 		return fmt.Errorf("dwmac4: MTU %d: needs a shorter transmit burst: open the device with it: %w", mtu, mac.ErrConfig)
 	}
 	c.setup = s
@@ -276,10 +276,10 @@ func (c *Core) Start() error {
 // the list address also takes the device back to slot 0.
 func (c *Core) startTX(q int) {
 	t, base := c.tx[q], gmac4.ChanBase(q)
-	t.mss = 0
-	c.regs.Write32(base+gmac4.ChanTxRingLen, uint32(t.slots-1))
-	c.regs.Write32(base+gmac4.ChanTxListHigh, uint32(t.base>>32))
-	c.regs.Write32(base+gmac4.ChanTxList, uint32(t.base))
+	t.ForgetMSS()
+	c.regs.Write32(base+gmac4.ChanTxRingLen, uint32(t.Slots-1))
+	c.regs.Write32(base+gmac4.ChanTxListHigh, uint32(t.Base>>32))
+	c.regs.Write32(base+gmac4.ChanTxList, uint32(t.Base))
 	t.Kick(0)
 	c.regs.Write32(base+gmac4.ChanTxControl, c.txControl()|gmac4.TxControlST)
 }
@@ -287,9 +287,9 @@ func (c *Core) startTX(q int) {
 // startRX does the same for receive, with the slots posted so far.
 func (c *Core) startRX(q int) {
 	r, base := c.rx[q], gmac4.ChanBase(q)
-	c.regs.Write32(base+gmac4.ChanRxRingLen, uint32(r.slots-1))
-	c.regs.Write32(base+gmac4.ChanRxListHigh, uint32(r.base>>32))
-	c.regs.Write32(base+gmac4.ChanRxList, uint32(r.base))
-	r.Kick(r.next)
-	c.regs.Write32(base+gmac4.ChanRxControl, c.rxControl(r.bufferSize)|gmac4.RxControlSR)
+	c.regs.Write32(base+gmac4.ChanRxRingLen, uint32(r.Slots-1))
+	c.regs.Write32(base+gmac4.ChanRxListHigh, uint32(r.Base>>32))
+	c.regs.Write32(base+gmac4.ChanRxList, uint32(r.Base))
+	r.Kick(r.Next)
+	c.regs.Write32(base+gmac4.ChanRxControl, c.rxControl(r.BufferSize)|gmac4.RxControlSR)
 }

@@ -67,7 +67,7 @@ var mutants = []mutantCase{
 			return rxMutant{RXCodec: r, post: func(from int, bufs []ring.Buffer) {
 				r.Post(from, bufs)
 				for i := range bufs {
-					w.Store((from+i)%slots*gmac4.DescriptorWords+2, 0)
+					w.Store((from+i)%slots*dwregs.DescriptorWords+2, 0)
 				}
 			}}
 		}}

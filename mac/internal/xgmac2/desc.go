@@ -1,11 +1,5 @@
 package xgmac2
 
-// DescriptorSize is the size in bytes of a descriptor, DescriptorWords in words.
-const (
-	DescriptorSize  = 16
-	DescriptorWords = 4
-)
-
 // MaxRxBuffer is the largest receive buffer in bytes (RX_CONTROL.RBSZ). Transmit
 // descriptors are those of GMAC4: see dwregs.
 const MaxRxBuffer = 16383

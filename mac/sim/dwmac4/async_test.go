@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
@@ -73,7 +74,7 @@ func TestBackToBack(t *testing.T) {
 		f := frame(ownAddr, n)
 		binary.BigEndian.PutUint32(f[14:], uint32(i))
 		f[n-1] = byte(i)
-		a.queueTX(0, i%64, f, 0, gmac4.TDES3FD|gmac4.TDES3LD|uint32(n))
+		a.queueTX(0, i%64, f, 0, dwregs.TDES3FD|dwregs.TDES3LD|uint32(n))
 		i++
 		a.write(ch(0, gmac4.ChanTxTail), a.tx[0].tail(i))
 	}
@@ -112,7 +113,7 @@ func TestNewRingWhileTransmitting(t *testing.T) {
 	old := r.tx[0]
 	r.tx[0] = r.ring(64, 2048, 16)
 	r.program(0)
-	r.queueTX(0, 0, frame(peerAddr, 70), 0, gmac4.TDES3FD|gmac4.TDES3LD|70)
+	r.queueTX(0, 0, frame(peerAddr, 70), 0, dwregs.TDES3FD|dwregs.TDES3LD|70)
 	leave <- struct{}{}
 	r.write(ch(0, gmac4.ChanTxTail), r.tx[0].tail(1))
 	<-entered
@@ -241,7 +242,7 @@ func BenchmarkTransmit(b *testing.B) {
 	b.SetBytes(int64(len(f)))
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		r.send(0, i%64, f, 0, field.Put(gmac4.TDES3CIC, gmac4.CICFull))
+		r.send(0, i%64, f, 0, field.Put(dwregs.TDES3CIC, dwregs.CICFull))
 	}
 	require.NotZero(b, r.m.Stats().TX[0])
 }
@@ -257,7 +258,7 @@ func TestNoAllocations(t *testing.T) {
 		r.m.Deliver(f)
 		r.m.Deliver(f[:42])
 		r.post(0, i+7, i+9, gmac4.RDES3IOC)
-		r.send(0, i%8, f, gmac4.TDES2IOC, field.Put(gmac4.TDES3CIC, 3))
+		r.send(0, i%8, f, dwregs.TDES2IOC, field.Put(dwregs.TDES3CIC, 3))
 		r.send(0, (i+1)%8, f[:20], 0, 0)
 		i += 2
 	}))

@@ -27,8 +27,8 @@ func FuzzModel(f *testing.F) {
 		return b
 	}
 	f.Add(join(op(0, 0x1128, 0x70), op(2, 100, 0), op(2, 2000, 1), op(3, 0, 1000)))
-	f.Add(join(op(1, 0x203, gmac4.TDES3OWN|gmac4.TDES3FD|gmac4.TDES3LD|gmac4.TDES3TSE|5<<19|9000), op(0, 0x1104, 0x1001), op(0, 0x1120, 0x1000)))
-	f.Add(join(op(1, 0x202, 64), op(1, 0x203, gmac4.TDES3OWN|gmac4.TDES3CTXT|gmac4.TDES3CtxTCMSSV), op(0, 0x1120, 0x10)))
+	f.Add(join(op(1, 0x203, dwregs.TDES3OWN|dwregs.TDES3FD|dwregs.TDES3LD|dwregs.TDES3TSE|5<<19|9000), op(0, 0x1104, 0x1001), op(0, 0x1120, 0x1000)))
+	f.Add(join(op(1, 0x202, 64), op(1, 0x203, dwregs.TDES3OWN|dwregs.TDES3CTXT|dwregs.TDES3CtxTCMSSV), op(0, 0x1120, 0x10)))
 	f.Add(join(op(0, 0x1000, 1), op(0, 0x1100, 7<<18), op(0, 0x111c, 8), op(0, 0x1130, 0x3ff), op(0, 0x1108, 1)))
 	f.Add(join(op(0, 0x0000, 0x10bf1003), op(0, 0xd30, 0), op(4, 0, 7), op(2, 9000, 3), op(4, 1, 7), op(0, 0x70, 0xffff0003)))
 	f.Fuzz(func(t *testing.T, program []byte) {

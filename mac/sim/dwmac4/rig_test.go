@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
@@ -159,12 +160,12 @@ func (r *rig) queueTX(c, i int, f []byte, d2, d3 uint32) {
 	h := r.tx[c]
 	copy(h.bytes(i, len(f)), f)
 	a := h.bufAddr(i)
-	h.put(i, [4]uint32{uint32(a), uint32(a >> 32), d2 | uint32(len(f)), gmac4.TDES3OWN | d3})
+	h.put(i, [4]uint32{uint32(a), uint32(a >> 32), d2 | uint32(len(f)), dwregs.TDES3OWN | d3})
 }
 
 // send sends one frame of one descriptor from slot i.
 func (r *rig) send(c, i int, f []byte, d2, d3 uint32) {
-	r.queueTX(c, i, f, d2, d3|gmac4.TDES3FD|gmac4.TDES3LD|uint32(len(f)))
+	r.queueTX(c, i, f, d2, d3|dwregs.TDES3FD|dwregs.TDES3LD|uint32(len(f)))
 	r.write(ch(c, gmac4.ChanTxTail), r.tx[c].tail(i+1))
 }
 

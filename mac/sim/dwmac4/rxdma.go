@@ -23,7 +23,7 @@ type rxChannel struct {
 	base uint64
 	idx  uint32
 
-	desc    [gmac4.DescriptorWords]uint32 // the current descriptor, fetched ahead
+	desc    [dwregs.DescriptorWords]uint32 // the current descriptor, fetched ahead
 	fetched bool
 	stopped bool // suspended until the next tail write
 	full    bool
@@ -45,7 +45,7 @@ type rxChannel struct {
 
 // stride is the distance of descriptors of channel c in bytes.
 func (m *Model) stride(c int) uint64 {
-	return gmac4.DescriptorSize + 8*uint64(field.Get(gmac4.ControlDSL, m.channel(c, gmac4.ChanControl)))
+	return dwregs.DescriptorSize + 8*uint64(field.Get(gmac4.ControlDSL, m.channel(c, gmac4.ChanControl)))
 }
 
 func (m *Model) rxAddr(c int) uint64 {
@@ -143,7 +143,7 @@ func (m *Model) takeRX(c int) bool {
 	if own&gmac4.RDES3OWN == 0 {
 		return false
 	}
-	ch.desc = [gmac4.DescriptorWords]uint32{w[0], w[1], w[2], own}
+	ch.desc = [dwregs.DescriptorWords]uint32{w[0], w[1], w[2], own}
 	ch.fetched = true
 	return true
 }
@@ -153,7 +153,7 @@ func (m *Model) descriptor(addr uint64, write bool) ([]uint32, bool) {
 	if m.faults.Hit(sim.DescriptorBusError) {
 		return nil, false
 	}
-	b, err := m.mem.Slice(addr, gmac4.DescriptorSize, write)
+	b, err := m.mem.Slice(addr, dwregs.DescriptorSize, write)
 	if err != nil {
 		return nil, false
 	}
@@ -356,7 +356,7 @@ func (m *Model) eachArmed(c int, f func(w []uint32)) {
 		if uint32(addr) == tail && (i > 0 || !full) && !(i == 0 && ch.fetched) {
 			return
 		}
-		b, err := m.mem.Slice(addr, gmac4.DescriptorSize, false)
+		b, err := m.mem.Slice(addr, dwregs.DescriptorSize, false)
 		if err != nil {
 			return
 		}

@@ -99,13 +99,13 @@ func (m *Model) sendFrame(c int) (status uint32, fits bool) {
 	for len(f) < dwmac.MinFrame-dwmac.FCSLen {
 		f = append(f, 0)
 	}
-	if n := int(field.Get(gmac4.TDES3FL, ch.first)); n != len(ch.data) {
+	if n := int(field.Get(dwregs.TDES3FL, ch.first)); n != len(ch.data) {
 		m.bad.Record("channel %d: TDES3.FL %d, descriptors hold %d", c, n, len(ch.data))
 	}
 	if !m.fitsFIFO(c, len(f)) {
 		return 0, false
 	}
-	if cic := field.Get(gmac4.TDES3CIC, ch.first); cic != gmac4.CICNone && !m.cfg.NoTXChecksum {
+	if cic := field.Get(dwregs.TDES3CIC, ch.first); cic != dwregs.CICNone && !m.cfg.NoTXChecksum {
 		status = m.insert(c, f, cic)
 	}
 	m.emit(c, f)
@@ -136,13 +136,13 @@ func (m *Model) sendSegments(c int) bool {
 	if mss == 0 {
 		mss = int(field.Get(gmac4.ControlMSS, m.channel(c, gmac4.ChanControl)))
 	}
-	l4 := 4 * int(field.Get(gmac4.TDES3THL, ch.first))
-	if n := int(ch.first & gmac4.TDES3TPL); n != len(ch.data)-ch.header {
+	l4 := 4 * int(field.Get(dwregs.TDES3THL, ch.first))
+	if n := int(ch.first & dwregs.TDES3TPL); n != len(ch.data)-ch.header {
 		m.bad.Record("channel %d: TDES3.TPL %d, descriptors hold %d", c, n, len(ch.data)-ch.header)
 	}
 	header, payload := ch.data[:ch.header], ch.data[ch.header:]
 	s, ok := offload.NewSegmenter(header, payload, l4, mss)
-	if !ok || mss < gmac4.MinMSS || len(payload) == 0 {
+	if !ok || mss < dwregs.MinMSS || len(payload) == 0 {
 		m.bad.Record("channel %d: segmentation of %d bytes behind a header of %d (L4 %d), MSS %d", c, len(payload), len(header), l4, mss)
 		return false
 	}

@@ -19,10 +19,10 @@ import (
 func TestTransmitOneFrame(t *testing.T) {
 	r := newRig(t, Config{})
 	f := frame(peerAddr, 100)
-	r.send(0, 0, f, gmac4.TDES2IOC, 0)
+	r.send(0, 0, f, dwregs.TDES2IOC, 0)
 	require.Equal(t, [][]byte{f}, r.sent, "done inside the doorbell")
 	d := r.tx[0].w[:4]
-	require.Equal(t, gmac4.TDES3FD|gmac4.TDES3LD, d[3])
+	require.Equal(t, dwregs.TDES3FD|dwregs.TDES3LD, d[3])
 	require.NotEqual(t, uint32(r.tx[0].bufAddr(0)), d[0], "overwritten")
 	require.Equal(t, gmac4.IntTI|gmac4.IntTBU|gmac4.StatusNIS, r.status(0))
 	require.True(t, r.level)
@@ -37,14 +37,14 @@ func TestTransmitOneFrame(t *testing.T) {
 func TestTransmitTail(t *testing.T) {
 	r := newRig(t, Config{})
 	for i := range 7 {
-		r.queueTX(0, i, frame(peerAddr, 60+i), 0, gmac4.TDES3FD|gmac4.TDES3LD|uint32(60+i))
+		r.queueTX(0, i, frame(peerAddr, 60+i), 0, dwregs.TDES3FD|dwregs.TDES3LD|uint32(60+i))
 	}
 	require.Empty(t, r.sent)
 	r.write(ch(0, gmac4.ChanTxTail), r.tx[0].tail(7))
 	require.Len(t, r.sent, 7)
 	// All eight: the tail is the current descriptor and the ring looks empty.
 	for i := range 8 {
-		r.queueTX(0, (7+i)%8, frame(peerAddr, 60), 0, gmac4.TDES3FD|gmac4.TDES3LD|60)
+		r.queueTX(0, (7+i)%8, frame(peerAddr, 60), 0, dwregs.TDES3FD|dwregs.TDES3LD|60)
 	}
 	r.write(ch(0, gmac4.ChanTxTail), r.tx[0].tail(7))
 	require.Len(t, r.sent, 7, "a full ring stalls")
@@ -56,10 +56,10 @@ func TestTransmitTail(t *testing.T) {
 
 func TestTransmitStopsAtOwn(t *testing.T) {
 	r := newRig(t, Config{})
-	r.queueTX(0, 0, frame(peerAddr, 60), 0, gmac4.TDES3FD|gmac4.TDES3LD|60)
+	r.queueTX(0, 0, frame(peerAddr, 60), 0, dwregs.TDES3FD|dwregs.TDES3LD|60)
 	r.write(ch(0, gmac4.ChanTxTail), r.tx[0].tail(5))
 	require.Len(t, r.sent, 1)
-	r.queueTX(0, 1, frame(peerAddr, 60), 0, gmac4.TDES3FD|gmac4.TDES3LD|60)
+	r.queueTX(0, 1, frame(peerAddr, 60), 0, dwregs.TDES3FD|dwregs.TDES3LD|60)
 	require.Len(t, r.sent, 1, "suspended")
 	r.write(ch(0, gmac4.ChanTxTail), r.tx[0].tail(5))
 	require.Len(t, r.sent, 2)
@@ -68,16 +68,16 @@ func TestTransmitStopsAtOwn(t *testing.T) {
 func TestTransmitPieces(t *testing.T) {
 	r := newRig(t, Config{})
 	f := frame(peerAddr, 300)
-	r.queueTX(0, 6, f[:100], 0, gmac4.TDES3FD|300)
+	r.queueTX(0, 6, f[:100], 0, dwregs.TDES3FD|300)
 	r.queueTX(0, 7, f[100:101], 0, 0)
-	r.queueTX(0, 0, f[101:], gmac4.TDES2IOC, gmac4.TDES3LD)
+	r.queueTX(0, 0, f[101:], dwregs.TDES2IOC, dwregs.TDES3LD)
 	r.clear(ch(0, gmac4.ChanTxControl), gmac4.TxControlST)
 	r.write(ch(0, gmac4.ChanTxList), r.tx[0].tail(0))
 	r.set(ch(0, gmac4.ChanTxControl), gmac4.TxControlST)
 	for i := range 6 {
 		r.send(0, i, frame(peerAddr, 60), 0, 0)
 	}
-	r.queueTX(0, 0, f[101:], gmac4.TDES2IOC, gmac4.TDES3LD)
+	r.queueTX(0, 0, f[101:], dwregs.TDES2IOC, dwregs.TDES3LD)
 	r.sent = nil
 	r.write(ch(0, gmac4.ChanTxTail), r.tx[0].tail(7))
 	require.Empty(t, r.sent, "half a frame")
@@ -94,7 +94,7 @@ func TestTwoBuffersWith32Bits(t *testing.T) {
 	h := r.tx[0]
 	copy(h.bytes(0, 60), f)
 	copy(h.bytes(1, 40), f[60:])
-	h.put(0, [4]uint32{uint32(h.bufAddr(0)), uint32(h.bufAddr(1)), 60 | 40<<16, gmac4.TDES3OWN | gmac4.TDES3FD | gmac4.TDES3LD | 100})
+	h.put(0, [4]uint32{uint32(h.bufAddr(0)), uint32(h.bufAddr(1)), 60 | 40<<16, dwregs.TDES3OWN | dwregs.TDES3FD | dwregs.TDES3LD | 100})
 	r.write(ch(0, gmac4.ChanTxTail), h.tail(1))
 	require.Equal(t, [][]byte{f}, r.sent)
 }
@@ -145,7 +145,7 @@ func TestTransmitWaitsForMACAndQueueAndLink(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t, Config{Queues: 2})
 			c.off(r)
-			r.send(0, 0, frame(peerAddr, 60), gmac4.TDES2IOC, 0)
+			r.send(0, 0, frame(peerAddr, 60), dwregs.TDES2IOC, 0)
 			require.Empty(t, r.sent)
 			require.True(t, r.tx[0].own(0))
 			c.on(r)
@@ -182,23 +182,23 @@ func TestTransmitErrors(t *testing.T) {
 		do   func(r *rig)
 	}{
 		{"frame goes on without start", func(r *rig) {
-			r.queueTX(0, 0, frame(peerAddr, 60), 0, gmac4.TDES3LD|60)
+			r.queueTX(0, 0, frame(peerAddr, 60), 0, dwregs.TDES3LD|60)
 			r.write(ch(0, gmac4.ChanTxTail), r.tx[0].tail(1))
 		}},
 		{"start inside a frame", func(r *rig) {
-			r.queueTX(0, 0, frame(peerAddr, 60), 0, gmac4.TDES3FD|60)
+			r.queueTX(0, 0, frame(peerAddr, 60), 0, dwregs.TDES3FD|60)
 			r.send(0, 1, frame(peerAddr, 60), 0, 0)
 		}},
 		{"length", func(r *rig) {
-			r.queueTX(0, 0, frame(peerAddr, 60), 0, gmac4.TDES3FD|gmac4.TDES3LD|61)
+			r.queueTX(0, 0, frame(peerAddr, 60), 0, dwregs.TDES3FD|dwregs.TDES3LD|61)
 			r.write(ch(0, gmac4.ChanTxTail), r.tx[0].tail(1))
 		}},
 		{"segmentation not enabled", func(r *rig) {
-			r.send(0, 0, frame(peerAddr, 60), 0, gmac4.TDES3TSE)
+			r.send(0, 0, frame(peerAddr, 60), 0, dwregs.TDES3TSE)
 		}},
 		{"checksum without store and forward", func(r *rig) {
 			r.clear(qu(0, gmac4.TxQOpMode), gmac4.TxQOpTSF)
-			r.send(0, 0, frame(peerAddr, 60), 0, field.Put(gmac4.TDES3CIC, 3))
+			r.send(0, 0, frame(peerAddr, 60), 0, field.Put(dwregs.TDES3CIC, 3))
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -237,7 +237,7 @@ func TestStuckRingEnds(t *testing.T) {
 	r := newRig(t, Config{})
 	r.m.Faults().Always(sim.StuckOwn)
 	for i := range 8 {
-		r.queueTX(0, i, frame(peerAddr, 60), 0, gmac4.TDES3FD|gmac4.TDES3LD|60)
+		r.queueTX(0, i, frame(peerAddr, 60), 0, dwregs.TDES3FD|dwregs.TDES3LD|60)
 	}
 	r.write(ch(0, gmac4.ChanTxTail), r.tx[0].tail(0)+0x1000)
 	require.Len(t, r.sent, 8)
@@ -247,7 +247,7 @@ func TestStuckRingEnds(t *testing.T) {
 // A frame cut by a stop is forgotten with the old ring.
 func TestHalfFrameIsForgotten(t *testing.T) {
 	r := newRig(t, Config{})
-	r.queueTX(0, 0, frame(peerAddr, 60), 0, gmac4.TDES3FD|120)
+	r.queueTX(0, 0, frame(peerAddr, 60), 0, dwregs.TDES3FD|120)
 	r.write(ch(0, gmac4.ChanTxTail), r.tx[0].tail(1))
 	r.clear(ch(0, gmac4.ChanTxControl), gmac4.TxControlST)
 	r.write(ch(0, gmac4.ChanTxList), r.tx[0].tail(0))
@@ -297,7 +297,7 @@ func TestFrameLargerThanFIFO(t *testing.T) {
 	r.set(qu(0, gmac4.TxQOpMode), gmac4.TxQOpFTQ)
 	require.Zero(t, r.read(qu(0, gmac4.TxQOpMode))&gmac4.TxQOpFTQ, "clears itself")
 	require.Zero(t, r.read(gmac4.DMADebug0)>>12)
-	require.Equal(t, gmac4.TDES3FF|gmac4.TDES3ES, r.tx[0].w[7]&(gmac4.TDES3FF|gmac4.TDES3ES|gmac4.TDES3OWN))
+	require.Equal(t, gmac4.TDES3FF|gmac4.TDES3ES, r.tx[0].w[7]&(gmac4.TDES3FF|gmac4.TDES3ES|dwregs.TDES3OWN))
 }
 
 func TestChecksumInsertion(t *testing.T) {
@@ -320,25 +320,25 @@ func TestChecksumInsertion(t *testing.T) {
 		want   []byte
 		status uint32
 	}{
-		{"none", junk(want), gmac4.CICNone, junk(want), 0},
-		{"header", junk(want), gmac4.CICHeader, header, 0},
-		{"partial", pseudo, gmac4.CICPartial, want, 0},
-		{"full", junk(want), gmac4.CICFull, want, 0},
-		{"tagged", tag(junk(want), 5), gmac4.CICFull, tag(want, 5), 0},
-		{"not IP", frame(peerAddr, 80), gmac4.CICFull, frame(peerAddr, 80), gmac4.TDES3IHE | gmac4.TDES3ES},
+		{"none", junk(want), dwregs.CICNone, junk(want), 0},
+		{"header", junk(want), dwregs.CICHeader, header, 0},
+		{"partial", pseudo, dwregs.CICPartial, want, 0},
+		{"full", junk(want), dwregs.CICFull, want, 0},
+		{"tagged", tag(junk(want), 5), dwregs.CICFull, tag(want, 5), 0},
+		{"not IP", frame(peerAddr, 80), dwregs.CICFull, frame(peerAddr, 80), gmac4.TDES3IHE | gmac4.TDES3ES},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t, Config{})
-			r.send(0, 0, c.in, 0, field.Put(gmac4.TDES3CIC, c.cic))
+			r.send(0, 0, c.in, 0, field.Put(dwregs.TDES3CIC, c.cic))
 			require.Equal(t, c.want, r.sent[0])
-			require.Equal(t, c.status, r.tx[0].w[3]&^(gmac4.TDES3FD|gmac4.TDES3LD))
+			require.Equal(t, c.status, r.tx[0].w[3]&^(dwregs.TDES3FD|dwregs.TDES3LD))
 		})
 	}
 }
 
 // contextMSS writes a context descriptor into slot i.
 func (r *rig) contextMSS(i int, mss uint32) {
-	r.tx[0].put(i, [4]uint32{0, 0, mss, gmac4.TDES3OWN | gmac4.TDES3CTXT | gmac4.TDES3CtxTCMSSV})
+	r.tx[0].put(i, [4]uint32{0, 0, mss, dwregs.TDES3OWN | dwregs.TDES3CTXT | dwregs.TDES3CtxTCMSSV})
 }
 
 func TestSegmentation(t *testing.T) {
@@ -354,10 +354,10 @@ func TestSegmentation(t *testing.T) {
 			r.set(ch(0, gmac4.ChanTxControl), gmac4.TxControlTSE)
 			big := ipv4(6, tcp(0x19, 1200)) // FIN, PSH, ACK
 			i := c.setup(r, 0)
-			tso := gmac4.TDES3TSE | field.Put(gmac4.TDES3THL, 5) | 1200
-			r.queueTX(0, i, big[:54], 0, gmac4.TDES3FD|tso)
+			tso := dwregs.TDES3TSE | field.Put(dwregs.TDES3THL, 5) | 1200
+			r.queueTX(0, i, big[:54], 0, dwregs.TDES3FD|tso)
 			r.queueTX(0, i+1, big[54:754], 0, 0)
-			r.queueTX(0, i+2, big[754:], gmac4.TDES2IOC, gmac4.TDES3LD)
+			r.queueTX(0, i+2, big[754:], dwregs.TDES2IOC, dwregs.TDES3LD)
 			r.write(ch(0, gmac4.ChanTxTail), r.tx[0].tail(i+3))
 			require.Len(t, r.sent, 3)
 			off := 0
@@ -387,8 +387,8 @@ func TestMSSStaysUntilReset(t *testing.T) {
 	require.False(t, r.tx[0].own(0), "a context is given back")
 	big := ipv4(6, tcp(0x10, 1200))
 	send := func(i int) {
-		r.queueTX(0, i, big[:54], 0, gmac4.TDES3FD|gmac4.TDES3TSE|field.Put(gmac4.TDES3THL, 5)|1200)
-		r.queueTX(0, i+1, big[54:], 0, gmac4.TDES3LD)
+		r.queueTX(0, i, big[:54], 0, dwregs.TDES3FD|dwregs.TDES3TSE|field.Put(dwregs.TDES3THL, 5)|1200)
+		r.queueTX(0, i+1, big[54:], 0, dwregs.TDES3LD)
 		r.write(ch(0, gmac4.ChanTxTail), r.tx[0].tail(i+2))
 	}
 	send(1)
@@ -408,7 +408,7 @@ func TestSegmentationWithoutPayloadHangs(t *testing.T) {
 	r.set(ch(0, gmac4.ChanTxControl), gmac4.TxControlTSE)
 	r.contextMSS(0, 600)
 	f := ipv4(6, tcp(0x10, 0))
-	r.queueTX(0, 1, f, 0, gmac4.TDES3FD|gmac4.TDES3LD|gmac4.TDES3TSE|field.Put(gmac4.TDES3THL, 5))
+	r.queueTX(0, 1, f, 0, dwregs.TDES3FD|dwregs.TDES3LD|dwregs.TDES3TSE|field.Put(dwregs.TDES3THL, 5))
 	r.write(ch(0, gmac4.ChanTxTail), r.tx[0].tail(2))
 	require.Empty(t, r.sent)
 	require.True(t, r.tx[0].own(1))

@@ -3,6 +3,7 @@ package dwmac4
 import (
 	"sync/atomic"
 
+	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
@@ -38,7 +39,7 @@ type txChannel struct {
 }
 
 // cpc is TDES3.CPC of the frame.
-func (ch *txChannel) cpc() uint32 { return field.Get(gmac4.TDES3CPC, ch.first) }
+func (ch *txChannel) cpc() uint32 { return field.Get(dwregs.TDES3CPC, ch.first) }
 
 func (m *Model) txAddr(c int) uint64 {
 	return m.tx.ch[c].base + uint64(m.tx.ch[c].idx)*m.stride(c)
@@ -91,26 +92,26 @@ func (m *Model) gather(c int) bool {
 		if w == nil {
 			return false
 		}
-		d := [gmac4.DescriptorWords]uint32{w[0], w[1], w[2], atomic.LoadUint32(&w[3])}
-		if d[3]&gmac4.TDES3CTXT != 0 {
+		d := [dwregs.DescriptorWords]uint32{w[0], w[1], w[2], atomic.LoadUint32(&w[3])}
+		if d[3]&dwregs.TDES3CTXT != 0 {
 			m.context(c, w, d)
 			continue
 		}
-		if d[3]&gmac4.TDES3FD != 0 {
+		if d[3]&dwregs.TDES3FD != 0 {
 			if ch.partial {
 				m.bad.Record("channel %d: transmit descriptor %d starts a frame inside another", c, ch.idx)
 			}
 			m.begin(c, d)
 		} else if !ch.partial {
 			m.bad.Record("channel %d: transmit descriptor %d goes on a frame that has not started", c, ch.idx)
-			m.advanceTX(c, w, d[3]&^gmac4.TDES3OWN)
+			m.advanceTX(c, w, d[3]&^dwregs.TDES3OWN)
 			continue
 		}
 		if !m.readTX(c, d) {
 			return false
 		}
-		if d[3]&gmac4.TDES3LD == 0 {
-			m.advanceTX(c, w, d[3]&^gmac4.TDES3OWN)
+		if d[3]&dwregs.TDES3LD == 0 {
+			m.advanceTX(c, w, d[3]&^dwregs.TDES3OWN)
 			continue
 		}
 		ch.partial, ch.last, ch.lastD3 = false, d[2], d[3]
@@ -140,7 +141,7 @@ func (m *Model) fetchTX(c int) []uint32 {
 			m.busError(c, &ch.dead, field.Put(gmac4.StatusTEB, gmac4.BusErrDescriptorRead))
 			return nil
 		}
-		if atomic.LoadUint32(&w[3])&gmac4.TDES3OWN != 0 {
+		if atomic.LoadUint32(&w[3])&dwregs.TDES3OWN != 0 {
 			return w
 		}
 	}
@@ -151,39 +152,39 @@ func (m *Model) fetchTX(c int) []uint32 {
 }
 
 // context takes over a context descriptor. What it sets stays until changed.
-func (m *Model) context(c int, w []uint32, d [gmac4.DescriptorWords]uint32) {
+func (m *Model) context(c int, w []uint32, d [dwregs.DescriptorWords]uint32) {
 	ch := &m.tx.ch[c]
-	back := d[3] &^ gmac4.TDES3OWN
-	if d[3]&gmac4.TDES3CtxTCMSSV != 0 {
-		ch.mss = int(field.Get(gmac4.TDES2CtxMSS, d[2]))
+	back := d[3] &^ dwregs.TDES3OWN
+	if d[3]&dwregs.TDES3CtxTCMSSV != 0 {
+		ch.mss = int(field.Get(dwregs.TDES2CtxMSS, d[2]))
 		m.stat.mss.Add(1)
 	}
 	if ch.partial {
 		m.bad.Record("channel %d: context descriptor %d inside a frame", c, ch.idx)
-		back |= gmac4.TDES3CtxCDE
+		back |= dwregs.TDES3CtxCDE
 		m.raise(c, gmac4.IntCDE)
 	}
 	m.advanceTX(c, w, back)
 }
 
 // begin takes over a first descriptor.
-func (m *Model) begin(c int, d [gmac4.DescriptorWords]uint32) {
+func (m *Model) begin(c int, d [dwregs.DescriptorWords]uint32) {
 	ch := &m.tx.ch[c]
 	ch.data, ch.partial, ch.first, ch.header = ch.data[:0], true, d[3], 0
 	ch.tso = false
-	if d[3]&gmac4.TDES3TSE != 0 {
+	if d[3]&dwregs.TDES3TSE != 0 {
 		ch.tso = !m.cfg.NoTSO && m.channel(c, gmac4.ChanTxControl)&gmac4.TxControlTSE != 0
 		if !ch.tso {
 			m.bad.Record("channel %d: segmentation asked for and not enabled", c)
 			ch.first = 0
 		}
-		ch.header = int(d[2] & gmac4.TDES2HL)
+		ch.header = int(d[2] & dwregs.TDES2HL)
 	}
 }
 
 // readTX adds the buffers of a descriptor to the frame.
-func (m *Model) readTX(c int, d [gmac4.DescriptorWords]uint32) bool {
-	b1, b2 := field.Get(gmac4.TDES2B1L, d[2]), field.Get(gmac4.TDES2B2L, d[2])
+func (m *Model) readTX(c int, d [dwregs.DescriptorWords]uint32) bool {
+	b1, b2 := field.Get(dwregs.TDES2B1L, d[2]), field.Get(dwregs.TDES2B2L, d[2])
 	if m.cfg.AddressBits > 32 && m.load(gmac4.DMASysBus)&gmac4.SysBusEAME != 0 {
 		return m.readBuffer(c, m.address(d[1], d[0]), int(b1))
 	}
@@ -191,7 +192,7 @@ func (m *Model) readTX(c int, d [gmac4.DescriptorWords]uint32) bool {
 }
 
 // maxGather bounds a frame: a header and the largest TPL.
-const maxGather = gmac4.MaxHeader + gmac4.MaxPayload
+const maxGather = dwregs.MaxHeader + dwregs.MaxPayload
 
 func (m *Model) readBuffer(c int, addr uint64, n int) bool {
 	ch := &m.tx.ch[c]
@@ -239,8 +240,8 @@ func (m *Model) finish(c int, status uint32) {
 	}
 	m.tx.junk = dwmac.Junk(m.tx.junk)
 	w[0], w[1], w[2] = uint32(m.tx.junk), uint32(m.tx.junk>>32), ^uint32(m.tx.junk)
-	m.advanceTX(c, w, status|ch.lastD3&(gmac4.TDES3FD|gmac4.TDES3LD))
-	if ch.last&gmac4.TDES2IOC != 0 {
+	m.advanceTX(c, w, status|ch.lastD3&(dwregs.TDES3FD|dwregs.TDES3LD))
+	if ch.last&dwregs.TDES2IOC != 0 {
 		m.raise(c, gmac4.IntTI)
 	}
 }
