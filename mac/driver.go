@@ -36,9 +36,10 @@ func Open(ctx context.Context, bus Bus, cfg *Config, drivers ...Driver) (*Device
 	}
 	core, err := d.New(bus)
 	if err != nil {
-		return nil, errors.Join(err, bus.Close())
+		return nil, errors.Join(advised(bus, err), bus.Close())
 	}
-	return NewDevice(ctx, bus, core, cfg)
+	dev, err := NewDevice(ctx, bus, core, cfg)
+	return dev, advised(bus, err)
 }
 
 // Match is the choice that Open makes.
@@ -64,4 +65,20 @@ func Match(bus Bus, drivers ...Driver) (Driver, error) {
 	}
 	return Driver{}, fmt.Errorf("mac: %s: no driver fits: %s; tried %s; name the driver if you know that one fits: %w",
 		bus.Name(), says, strings.Join(tried, ", "), ErrUnsupported)
+}
+
+// Advisor is a Bus that knows what the user can do about an error of the core.
+type Advisor interface {
+	// Advice is one sentence, "" when it has none.
+	Advice(err error) string
+}
+
+// advised adds to an error what the bus has to say about it.
+func advised(bus Bus, err error) error {
+	if a, ok := bus.(Advisor); ok && err != nil {
+		if advice := a.Advice(err); advice != "" {
+			return fmt.Errorf("%w (%s)", err, advice)
+		}
+	}
+	return err
 }

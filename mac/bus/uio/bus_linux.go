@@ -148,6 +148,9 @@ func (b *Bus) Wiring() mac.Wiring {
 	return b.node.Wiring()
 }
 
+// Advice implements mac.Advisor.
+func (b *Bus) Advice(err error) string { return sysfs.Advice(b.name, b.device, err) }
+
 // String says in one line what the bus uses and why.
 func (b *Bus) String() string {
 	how := "UIO interrupt rearmed by " + platformDriver

@@ -36,7 +36,7 @@ func find(r sysfs.Root, dev string) (place, error) {
 	if dev == "" || filepath.Base(dev) != dev || dev == "." || dev == ".." {
 		return place{}, fmt.Errorf(`uio: open %q: want "uio0", a PCI address like "0000:00:01.0" or a platform device like "ff700000.ethernet": %w`, dev, mac.ErrConfig)
 	}
-	return findBound(r, dev, place{name: dev, device: "/sys/bus/platform/devices/" + dev}, "platform", platformDriver)
+	return findBound(r, dev, place{name: dev, device: sysfs.PlatformDevice(dev)}, "platform", platformDriver)
 }
 
 func findUIO(r sysfs.Root, name string) (place, error) {

@@ -20,7 +20,7 @@ import (
 func devMem(c *Config, r memory.Range, what string) *Window {
 	return &Window{What: what, Range: r, Offset: int64(r.Addr), File: func() (int, error) {
 		path := c.Root.Path("/dev/mem")
-		fd, err := c.open(path, true)
+		fd, err := c.Hooks.OpenFile(path, true)
 		if err != nil {
 			return -1, sysfs.Why(&os.PathError{Op: "open", Path: path, Err: err}, "the kernel has no /dev/mem (CONFIG_DEVMEM)", "run as root (CAP_SYS_RAWIO)")
 		}
@@ -28,17 +28,17 @@ func devMem(c *Config, r memory.Range, what string) *Window {
 	}}
 }
 
-// open opens a file; with sync, what is mapped of it is not cached.
-func (c *Config) open(path string, sync bool) (int, error) {
-	if c.Hooks.Open != nil {
-		return c.Hooks.Open(path, sync)
+// OpenFile opens a file; with sync, what is mapped of it is not cached.
+func (h Hooks) OpenFile(path string, sync bool) (fd int, err error) {
+	if h.Open != nil {
+		return h.Open(path, sync)
 	}
 	flags := unix.O_RDWR | unix.O_CLOEXEC
 	if sync {
 		flags |= unix.O_SYNC
 	}
 	for {
-		fd, err := unix.Open(path, flags, 0)
+		fd, err = unix.Open(path, flags, 0)
 		if !errors.Is(err, unix.EINTR) {
 			return fd, err
 		}

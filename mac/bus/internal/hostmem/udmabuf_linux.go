@@ -125,7 +125,7 @@ func (u *udmabuf) mapAt(use mac.Use, device uint64, size int) (dma.Region, error
 		}
 	}
 	path := u.config.Root.Path("/dev", u.name)
-	fd, err := u.config.open(path, r.Kind == dma.Words)
+	fd, err := u.config.Hooks.OpenFile(path, r.Kind == dma.Words)
 	if err != nil {
 		return r, u.explain(&os.PathError{Op: "open", Path: path, Err: err})
 	}
@@ -153,7 +153,7 @@ func (u *udmabuf) hold() error {
 		return nil
 	}
 	path := u.config.Root.Path("/dev", u.name)
-	fd, err := u.config.open(path, false)
+	fd, err := u.config.Hooks.OpenFile(path, false)
 	if err != nil {
 		return u.explain(&os.PathError{Op: "open", Path: path, Err: err})
 	}

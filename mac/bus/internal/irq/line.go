@@ -22,7 +22,11 @@ type Line struct {
 	read  func([]byte) (int, error) // file.Read
 	rearm func() error
 	mask  func() error
-	count []byte // of the goroutine that waits
+	// Of the goroutine that waits.
+	count    []byte
+	backstop time.Duration
+	edges    bool
+	again    bool // there was an edge: look once more
 
 	mu     sync.Mutex // guards what follows; Rearm and the mask of Close take turns
 	closed bool
@@ -44,11 +48,17 @@ type Config struct {
 	Rearm func() error
 	// Mask stops the line from firing. It is called once, by Close.
 	Mask func() error
+	// Edges says that the line tells of edges alone: one that stays high since a
+	// cause came up while another was served says nothing. So each interrupt is
+	// followed by another look, and Backstop bounds how long it takes in the worst
+	// case until there is one: Wait returns after that time in any case.
+	Edges    bool
+	Backstop time.Duration
 }
 
 // New opens a line, armed.
 func New(c Config) (*Line, error) {
-	l := &Line{name: c.Name, file: c.File, read: c.File.Read, rearm: c.Rearm, mask: c.Mask, count: make([]byte, c.Count)}
+	l := &Line{name: c.Name, file: c.File, read: c.File.Read, rearm: c.Rearm, mask: c.Mask, count: make([]byte, c.Count), edges: c.Edges, backstop: c.Backstop}
 	// Close unblocks a read only when the runtime polls the file.
 	if err := c.File.SetReadDeadline(time.Time{}); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: open interrupt: %s cannot be polled: %w", c.Name, c.File.Name(), err), c.File.Close())
@@ -68,10 +78,21 @@ func New(c Config) (*Line, error) {
 // interrupt. For the same reason a short read counts; a wake-up too many costs
 // one look at a status register.
 func (l *Line) Wait() error {
+	if l.again {
+		l.again = false
+		return nil
+	}
+	if l.backstop > 0 {
+		// When it fails, so does the read.
+		_ = l.file.SetReadDeadline(time.Now().Add(l.backstop))
+	}
 	for {
 		n, err := l.read(l.count)
 		switch {
 		case n > 0:
+			l.again = l.edges
+			return nil
+		case errors.Is(err, os.ErrDeadlineExceeded):
 			return nil
 		case errors.Is(err, syscall.EINTR):
 			continue

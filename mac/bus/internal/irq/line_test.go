@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -164,4 +165,31 @@ func TestWaitDoesNotAllocate(t *testing.T) {
 		l.Rearm()
 	}))
 	require.NoError(t, l.Close())
+}
+
+// An edge is followed by another look, and when there is none by one after a while.
+func TestEdges(t *testing.T) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	defer unix.Close(fds[1])
+	nothing := func() error { return nil }
+	l, err := New(Config{
+		Name: "test", File: os.NewFile(uintptr(fds[0]), "line"), Count: 384, Rearm: nothing, Mask: nothing,
+		Edges: true, Backstop: time.Millisecond,
+	})
+	require.NoError(t, err)
+	reads := 0
+	l.read = func(b []byte) (int, error) { reads++; return l.file.Read(b) }
+	_, err = unix.Write(fds[1], make([]byte, 96)) // an edge: key down, key up
+	require.NoError(t, err)
+	require.NoError(t, l.Wait())
+	require.NoError(t, l.Rearm())
+	require.NoError(t, l.Wait(), "once more")
+	require.Equal(t, 1, reads, "without waiting")
+	require.NoError(t, l.Rearm())
+	require.NoError(t, l.Wait(), "the backstop")
+	require.NoError(t, l.Wait(), "which is not followed by another look")
+	require.Equal(t, 3, reads)
+	require.NoError(t, l.Close())
+	require.ErrorIs(t, l.Wait(), os.ErrClosed)
 }

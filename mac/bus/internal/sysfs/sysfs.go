@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/barewire/barewire/mac"
 )
 
 // Root is the directory that stands for / in all paths. "" is / itself.
@@ -156,4 +158,19 @@ func (r Root) List(dir string) string {
 		return "none"
 	}
 	return strings.Join(names, " ")
+}
+
+// PlatformDevice is the sysfs directory of a platform device.
+func PlatformDevice(name string) string { return "/sys/bus/platform/devices/" + name }
+
+// Advice is what to do about a device that does not answer, or does not leave reset.
+// "" for other errors.
+func Advice(name, device string, err error) string {
+	switch {
+	case !errors.Is(err, mac.ErrNoDevice) && !errors.Is(err, mac.ErrReset):
+		return ""
+	case strings.HasPrefix(device, "/sys/bus/pci/"):
+		return fmt.Sprintf("it may be asleep: as root: echo on > %s/power/control", device)
+	}
+	return fmt.Sprintf("its clock may be off: nobody holds the clocks and resets of %s when it has no driver: have the boot loader turn them on (use the network there), and the kernel leave them on with clk_ignore_unused on its command line; a reset that does not end wants the clock from the PHY, too", name)
 }
