@@ -78,7 +78,7 @@ func newBenchWith(t *testing.T, c Core, s Setup, opts *sim.SpaceOptions) *bench 
 	}
 	b := &bench{T: t, core: c, model: c.Model(s)}
 	b.model.OnTransmit(b.wire.transmit)
-	b.bus = newBus(b.model, opts)
+	b.bus = newBus(c, b.model, opts)
 	t.Cleanup(b.end)
 	return b
 }

@@ -20,7 +20,8 @@ type bus struct {
 	onAlloc func()
 	// keeps says that the test expects memory to be kept for ever.
 	keeps bool
-	regs  mac.Registers // unheld
+	core  Core
+	regs  mac.Registers // window 0, unheld
 	hold  atomic.Bool
 	held  []heldWrite
 	force struct {
@@ -36,8 +37,8 @@ func (b *bus) Registers(i int) (mac.Registers, error) {
 	if err != nil {
 		return nil, err
 	}
-	if i != 0 {
-		return r, nil // doorbells are in the core's own window
+	if i > 0 {
+		return r, nil // doorbells and the version are in window 0
 	}
 	b.regs = r
 	return &registers{Registers: r, bus: b}, nil
@@ -82,13 +83,22 @@ func (r *registers) Read32(off uint32) uint32 {
 }
 
 func (r *registers) Write32(off, v uint32) {
-	if r.bus.hold.Load() && r.bus.Model().(Model).Doorbell(off) {
-		r.bus.held = append(r.bus.held, heldWrite{off, v})
+	if !r.bus.hold.Load() || !r.bus.Model().(Model).Doorbell(off) {
+		r.Registers.Write32(off, v)
 		return
 	}
-	r.Registers.Write32(off, v)
+	if split := r.bus.core.Posted; split != nil {
+		now, later := split(off, v)
+		if now != 0 {
+			r.Registers.Write32(off, now)
+		}
+		if v = later; v == 0 {
+			return
+		}
+	}
+	r.bus.held = append(r.bus.held, heldWrite{off, v})
 }
 
-func newBus(m Model, opts *sim.SpaceOptions) *bus {
-	return &bus{Bus: bussim.New(m, &bussim.Options{Space: *opts})}
+func newBus(c Core, m Model, opts *sim.SpaceOptions) *bus {
+	return &bus{Bus: bussim.New(m, &bussim.Options{Space: *opts}), core: c}
 }

@@ -45,6 +45,10 @@ type Core struct {
 	// BringUp is the order of register writes that matters from NewDevice to
 	// Start.
 	BringUp []Order
+	// Posted splits a value written to the doorbell at off into what the device
+	// does at once, as the next read expects, and what of it gives descriptors
+	// away, which a bridge may hold back. nil: a doorbell does nothing else.
+	Posted func(off, v uint32) (now, later uint32)
 	// Costs are the exact costs of the hot path.
 	Costs Costs
 
