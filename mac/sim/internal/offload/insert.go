@@ -75,3 +75,44 @@ func insertL4(ip, l4 []byte, v6 bool, proto uint8, mode Mode) bool {
 	binary.BigEndian.PutUint16(l4[at:], sum)
 	return true
 }
+
+// Layout is where the headers of a frame are, for engines that do not look
+// themselves.
+type Layout struct {
+	// L3 is the offset of the IP header, Header its length in bytes, extension
+	// headers included.
+	L3, Header int
+	// IPv6, or IPv4; UDP, or TCP.
+	IPv6, UDP bool
+	// InsertHeader inserts the IPv4 header checksum, InsertPayload that of TCP or
+	// UDP.
+	InsertHeader, InsertPayload bool
+}
+
+// InsertAt writes the checksums that l asks for into a frame in place, whatever
+// the frame really is. It reports false when they would lie outside of it.
+func InsertAt(f []byte, l Layout) bool {
+	least := 20
+	if l.IPv6 {
+		least = 40
+	}
+	if l.Header < least || l.L3+l.Header > len(f) {
+		return false
+	}
+	ip := f[l.L3 : l.L3+l.Header]
+	end := l.L3 + int(binary.BigEndian.Uint16(ip[2:]))
+	if l.IPv6 {
+		end = l.L3 + 40 + int(binary.BigEndian.Uint16(ip[4:]))
+	}
+	if end > len(f) || end < l.L3+l.Header {
+		return false
+	}
+	if l.InsertHeader && !l.IPv6 {
+		header4Sum(ip)
+	}
+	proto := uint8(protoTCP)
+	if l.UDP {
+		proto = protoUDP
+	}
+	return !l.InsertPayload || insertL4(ip, f[l.L3+l.Header:end], l.IPv6, proto, Full)
+}
