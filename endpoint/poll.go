@@ -52,22 +52,21 @@ func (p *poller) run() {
 	timer.Stop()
 	defer timer.Stop()
 	for empty := 0; p.q.Checkpoint() && !p.stopped(); {
-		worked, _ := p.pass()
-		c := p.e.dev.Coalesce()
-		if worked {
+		n, _ := p.pass()
+		if n > 0 {
 			empty = 0
-			p.pause(timer, c.PollUsecs)
+			p.pause(timer, n)
 			continue
 		}
-		if empty++; empty < c.DeferIRQs {
-			p.pause(timer, c.PollUsecs)
+		if empty++; empty < p.e.dev.Coalesce().DeferIRQs {
+			p.pause(timer, n)
 			continue
 		}
 		p.q.Unmask()
-		worked, full := p.pass()
-		if worked {
+		n, full := p.pass()
+		if n > 0 {
 			empty = 0
-			p.pause(timer, c.PollUsecs)
+			p.pause(timer, n)
 			continue
 		}
 		if !full {
@@ -92,13 +91,15 @@ func (p *poller) stopped() bool {
 }
 
 // pause lets others run before the next pass: on one CPU the application must
-// get to read what was delivered.
-func (p *poller) pause(timer *time.Timer, usecs int) {
-	if usecs == 0 {
+// get to read what was delivered. It waits for more frames to come, unless the last
+// pass took so many that there are more already.
+func (p *poller) pause(timer *time.Timer, frames int) {
+	delay := p.e.dev.PollDelay()
+	if delay == 0 || frames == budget {
 		runtime.Gosched()
 		return
 	}
-	timer.Reset(time.Duration(usecs) * time.Microsecond)
+	timer.Reset(delay)
 	select {
 	case <-timer.C:
 	case <-p.e.stop:
@@ -107,11 +108,11 @@ func (p *poller) pause(timer *time.Timer, usecs int) {
 }
 
 // pass is one look at the ring: acknowledge, harvest, deliver, refill, flush,
-// reap. It reports whether there was work, and whether the ring is as full of
+// reap. It reports how many frames there were, and whether the ring is as full of
 // pages as it should be.
-func (p *poller) pass() (worked, full bool) {
+func (p *poller) pass() (n int, full bool) {
 	p.q.Ack()
-	n := p.q.RX.Harvest(p.frames)
+	n = p.q.RX.Harvest(p.frames)
 	if n > 0 {
 		p.q.HoldDoorbell()
 		p.deliver(p.frames[:n])
@@ -125,5 +126,5 @@ func (p *poller) pass() (worked, full bool) {
 	}
 	p.q.ReleaseDoorbell() // reaps, whatever receive did
 	p.q.Publish()
-	return n > 0, full
+	return n, full
 }

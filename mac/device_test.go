@@ -95,6 +95,7 @@ func TestSetCoalesce(t *testing.T) {
 		c.RXUsecs = 97
 		require.Equal(t, c, r.Coalesce(), "and the device tells what the hardware uses")
 		require.Equal(t, c, *r.Config().Coalesce)
+		require.Equal(t, 7*time.Microsecond, r.PollDelay())
 
 		require.ErrorIs(t, r.SetCoalesce(ring.Coalesce{RXUsecs: -1}), ring.ErrCoalesce)
 		r.core.failNext("SetWatchdog", 1, errTest)
@@ -108,11 +109,18 @@ func TestSetCoalesce(t *testing.T) {
 
 func TestCoalescingOfACoreWithoutWatchdog(t *testing.T) {
 	r := newRig(t, small(), func(c *fakeCore, _ *fakeBus) { c.info.Watchdog = false })
-	require.Zero(t, r.Coalesce().RXUsecs)
+	require.Equal(t, ring.DefaultCoalesce(), r.Coalesce())
 	require.EqualValues(t, 1, r.Queues()[0].every.Load())
-	require.Empty(t, r.core.watchdog)
+	require.Equal(t, 200*time.Microsecond, r.PollDelay(), "the poll loop stands in for the watchdog")
 	require.NoError(t, r.SetCoalesce(ring.Coalesce{RXFrames: 4, RXUsecs: 100}))
 	require.EqualValues(t, 4, r.Queues()[0].every.Load())
+	require.Equal(t, 100*time.Microsecond, r.PollDelay())
+	require.NoError(t, r.SetCoalesce(ring.Coalesce{RXUsecs: 100, PollUsecs: 150}))
+	require.Equal(t, 150*time.Microsecond, r.PollDelay())
+	require.NoError(t, r.SetCoalesce(ring.Coalesce{}))
+	require.Zero(t, r.PollDelay())
+	require.EqualValues(t, 1, r.Queues()[0].every.Load())
+	require.Empty(t, r.core.watchdog)
 	require.NoError(t, r.Close())
 }
 

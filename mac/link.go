@@ -3,6 +3,7 @@ package mac
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/barewire/barewire/ring"
 )
@@ -121,9 +122,21 @@ func (d *Device) tellLink() {
 	d.link.delivering = false
 }
 
-// Coalesce is the coalescing in force: RXUsecs is what the hardware really uses,
-// 0 when it has no watchdog, and RXFrames is 1 when it interrupts for every frame.
+// Coalesce is the coalescing in force: RXUsecs is what the hardware's watchdog
+// really uses, and RXFrames is 1 when it interrupts for every frame.
 func (d *Device) Coalesce() ring.Coalesce { return *d.coalesce.Load() }
+
+// PollDelay is how long the poll goroutine waits, with interrupts masked, before
+// it looks again after a pass that found frames: PollUsecs, and on a core without
+// a receive watchdog RXUsecs if that is longer.
+func (d *Device) PollDelay() time.Duration {
+	c := d.coalesce.Load()
+	usecs := c.PollUsecs
+	if !d.info.Watchdog {
+		usecs = max(usecs, c.RXUsecs)
+	}
+	return time.Duration(usecs) * time.Microsecond
+}
 
 // SetCoalesce changes coalescing of all queues while traffic flows. On error
 // nothing has changed. Slots that are posted keep the interrupt request they
@@ -150,12 +163,15 @@ func (d *Device) applyCoalesce(c ring.Coalesce) error {
 	if err != nil {
 		return err
 	}
-	d.watchdog, c.RXUsecs = c.RXUsecs, actual
+	d.watchdog = c.RXUsecs
+	if d.info.Watchdog {
+		c.RXUsecs = actual
+	}
 	if d.info.EveryFrame {
 		c.RXFrames = 1
 	}
 	every := c.RXFrames
-	if every == 0 && c.RXUsecs == 0 {
+	if every == 0 && (c.RXUsecs == 0 || !d.info.Watchdog) {
 		every = 1 // or nothing would ever interrupt
 	}
 	if err := d.programFrames(every); err != nil {

@@ -15,7 +15,9 @@ type Coalesce struct {
 	RXFrames int `json:"rx_frames"`
 	// RXUsecs (rx-usecs) is the receive watchdog: how long, in microseconds, a
 	// received frame may wait for an interrupt. 0 switches it off, and then
-	// RXFrames 0 means 1.
+	// RXFrames 0 means 1. Where the core has none, the poll loop stands in for it:
+	// the first frame interrupts at once, and those after it wait up to RXUsecs for
+	// the next poll, with interrupts still masked.
 	RXUsecs int `json:"rx_usecs"`
 	// TXFrames (tx-frames) counts packets: every TXFrames-th packet carries an
 	// interrupt request and so marks how far the ring can be reaped with one
@@ -33,7 +35,7 @@ type Coalesce struct {
 	DeferIRQs int `json:"defer_irqs"`
 	// PollUsecs (gro_flush_timeout) is the pause, in microseconds, before the
 	// next poll after one that found work, with interrupts still masked. 0 polls
-	// again at once.
+	// again at once, and so does a poll that has used up its budget.
 	PollUsecs int `json:"poll_usecs"`
 }
 
