@@ -1,6 +1,7 @@
 package mac
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"log/slog"
@@ -47,9 +48,16 @@ type Config struct {
 	// NoRXChecksum and NoTXChecksum leave the core's checksum engines off.
 	NoRXChecksum, NoTXChecksum bool
 	// Link is a fixed link, for a MAC that is wired to a switch or to another
-	// MAC. Zero: that of the device tree (Wired), or else the core's own view of
-	// the link is followed.
+	// MAC. Zero: that of the device tree (Wired), or else PHY or the core's own
+	// view of the link is followed.
 	Link Link
+	// PHY finds the PHY on the core's MDIO bus, sets it up and returns it; At of
+	// package mac/phy makes such a function. wiring is what the bus says. The device
+	// then follows the link of that PHY, unless Link is set. nil: no PHY is asked.
+	PHY func(ctx context.Context, bus MDIO, wiring Wiring) (PHY, error)
+	// PHYFallback has the PHY asked only where neither the device tree nor the core
+	// itself says what the link is.
+	PHYFallback bool
 	// NoPause leaves flow control off, whatever the partner offers.
 	NoPause bool
 	// Poison overwrites free pages, so that use after free shows in tests.
@@ -122,7 +130,7 @@ func (c Config) withDefaults(info Info, bus Bus) (Config, error) {
 			}
 		}
 	}
-	if c.Link == (Link{}) {
+	if c.Link == (Link{}) && (c.PHY == nil || c.PHYFallback) {
 		c.Link = wiring.Link
 	}
 	return c, c.check(info)

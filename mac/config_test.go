@@ -128,7 +128,7 @@ func TestNewDeviceFreesEverythingWhenAStepFails(t *testing.T) {
 func TestNewDeviceNeedsALink(t *testing.T) {
 	noLink := func(c *fakeCore, _ *fakeBus) { c.noLink = true }
 	r, err := tryRig(t, small(), noLink)
-	require.EqualError(t, err, "mac: bus0: fake knows no link state by itself: give the fixed link as Config.Link: invalid configuration")
+	require.EqualError(t, err, "mac: bus0: fake knows no link state by itself: give its PHY as Config.PHY or the fixed link as Config.Link: invalid configuration")
 	require.NoError(t, r.bus.released())
 	require.Contains(t, r.core.log(), "irq.Close")
 

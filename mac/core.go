@@ -53,7 +53,7 @@ type Core interface {
 	SetLink(Link) error
 
 	// Link reads the link state that the core itself knows (in-band status).
-	// ok is false when it knows none and a PHY driver has to be asked.
+	// ok is false when it knows none and a PHY has to be asked.
 	Link() (link Link, ok bool)
 
 	// SetAddress, SetFilter and SetMTU may be called while traffic flows.
@@ -226,4 +226,14 @@ type MDIO interface {
 	// Read45 and Write45 are clause 45 accesses to register reg of device dev.
 	Read45(phy, dev int, reg uint16) (uint16, error)
 	Write45(phy, dev int, reg uint16, v uint16) error
+}
+
+// PHY is the transceiver whose link a device follows (Config.PHY). Package mac/phy
+// has the generic one.
+type PHY interface {
+	// Link reads the link from the PHY. It is called by one goroutine at a time,
+	// with no lock held that senders or poll goroutines take, and returns in bounded
+	// time. An error means that the link is down. A link that was lost and has come
+	// back is reported down once, since it may not be the one that it was.
+	Link() (Link, error)
 }

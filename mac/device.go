@@ -24,6 +24,8 @@ type Device struct {
 	queues []*Queue
 	memory []pagepool.Memory // descriptors and arenas; pools own theirs
 	irq    Interrupt
+	mdio   mdioGate
+	phy    PHY // nil: none is followed
 
 	mtu      atomic.Int32
 	coalesce atomic.Pointer[ring.Coalesce]
@@ -100,6 +102,7 @@ func NewDevice(ctx context.Context, bus Bus, core Core, cfg *Config) (*Device, e
 		bus: bus, core: core, info: info, cfg: full,
 		events: make(chan struct{}, 1),
 		quit:   make(chan struct{}),
+		mdio:   mdioGate{bus: core.MDIO()},
 		filter: filterState{multicast: groups{}, unicast: groups{}},
 	}
 	c := *full.Coalesce
@@ -120,8 +123,8 @@ func NewDevice(ctx context.Context, bus Bus, core Core, cfg *Config) (*Device, e
 }
 
 func (d *Device) open(ctx context.Context) error {
-	if err := d.core.Reset(ctx); err != nil {
-		return fmt.Errorf("reset %s: %w", d.info.Core, err)
+	if err := d.openReset(ctx); err != nil {
+		return err
 	}
 	for i := range d.cfg.Queues {
 		q := newQueue(d, i)
@@ -141,10 +144,7 @@ func (d *Device) open(ctx context.Context) error {
 		return fmt.Errorf("open interrupt: %w", err)
 	}
 	d.irq = irq
-	if _, ok := d.core.Link(); !ok && d.cfg.Link == (Link{}) {
-		return fmt.Errorf("%s knows no link state by itself: give the fixed link as Config.Link: %w", d.info.Core, ErrConfig)
-	}
-	return nil
+	return d.openLink(ctx)
 }
 
 // bufferSize is what of a page the device may fill.
@@ -270,9 +270,6 @@ func (d *Device) largestMTU() int {
 	}
 	return n
 }
-
-// MDIO is the bus to the PHYs, nil when the core has none.
-func (d *Device) MDIO() MDIO { return d.core.MDIO() }
 
 // Address is the station address.
 func (d *Device) Address() HardwareAddr { return d.accept.Load().own }

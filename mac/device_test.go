@@ -20,10 +20,10 @@ func pass(d time.Duration) {
 }
 
 // inBubble runs f on a started device, which it closes unless f has.
-func inBubble(t *testing.T, cfg *Config, f func(t *testing.T, r *rig)) {
+func inBubble(t *testing.T, cfg *Config, f func(t *testing.T, r *rig), prepare ...func(*fakeCore, *fakeBus)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, cfg)
+		r := newRig(t, cfg, prepare...)
 		require.NoError(t, r.Start())
 		synctest.Wait()
 		r.core.log()

@@ -33,6 +33,7 @@ type fakeCore struct {
 	link    Link
 	noLink  bool
 	pending Events
+	mdio    MDIO
 	count   Counters // for the next call of Counters
 	hook    func(call string)
 
@@ -107,7 +108,7 @@ func (c *fakeCore) SetLink(l Link) error        { return c.call("SetLink " + l.S
 func (c *fakeCore) Ack(q int)                   {}
 func (c *fakeCore) Unmask(q int)                {}
 func (c *fakeCore) UnmaskTX(q int)              { c.call(fmt.Sprint("UnmaskTX ", q)) }
-func (c *fakeCore) MDIO() MDIO                  { return nil }
+func (c *fakeCore) MDIO() MDIO                  { return c.mdio }
 
 func (c *fakeCore) Configure(s Setup) error {
 	c.locked(func() { c.setup = s })

@@ -22,10 +22,7 @@ func (d *Device) Start() error {
 	d.mu.Lock()
 	d.updateLink()
 	d.mu.Unlock()
-	select {
-	case d.events <- struct{}{}: // the monitor tells the listeners
-	default:
-	}
+	d.wakeMonitor() // which tells the listeners
 	return nil
 }
 
@@ -139,6 +136,7 @@ func (d *Device) close() error {
 	d.transition.Unlock() // the monitor may be waiting for it
 	d.wg.Wait()
 	d.linkNow.Store(&Link{})
+	d.mdio.close()
 
 	if errors.Is(err, ErrNotIdle) {
 		d.cfg.Logger.Error("DMA does not stop; its memory is kept", "device", d.cfg.Name, "err", err)
@@ -175,6 +173,7 @@ func (d *Device) stopDMA(ctx context.Context) error {
 func (d *Device) free() error {
 	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.CloseTimeout)
 	defer cancel()
+	d.mdio.close()
 	var errs []error
 	for _, q := range d.queues {
 		if q.Pool != nil {

@@ -14,6 +14,11 @@ type linkState struct {
 	stale bool
 	// failed: the last SetLink did, and that was logged.
 	failed bool
+	// phy is what the PHY said last, phyFailed that it gave no answer, and
+	// phyErrors how often.
+	phy       Link
+	phyFailed bool
+	phyErrors uint64
 	// listeners are told of changes by one goroutine at a time, which holds no
 	// lock meanwhile; delivering says that there is one.
 	listeners  []*linkListener
@@ -42,6 +47,7 @@ func (d *Device) OnLink(f func(Link)) {
 // followLink reads the link and passes a change on: to the core, to the queues
 // and to whoever asked.
 func (d *Device) followLink() {
+	d.readPHY()
 	d.mu.Lock()
 	d.updateLink()
 	d.mu.Unlock()
@@ -82,11 +88,15 @@ func (d *Device) updateLink() {
 	}
 }
 
-// readLink is the link that Config or the core says there is. The caller holds
-// mu.
+// readLink is the link that Config, the PHY or the core says there is. The caller
+// holds mu.
 func (d *Device) readLink() Link {
 	link := d.cfg.Link
-	if link == (Link{}) {
+	switch {
+	case link != (Link{}):
+	case d.phy != nil:
+		link = d.link.phy
+	default:
 		link, _ = d.core.Link()
 	}
 	if !link.Up {

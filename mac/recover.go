@@ -61,10 +61,7 @@ func (d *Device) dispatch(ev Events) {
 		d.halted.Or(ev.TXStopped)
 	}
 	if ev.Fatal|ev.TXStopped != 0 || ev.Link {
-		select {
-		case d.events <- struct{}{}:
-		default:
-		}
+		d.wakeMonitor()
 	}
 }
 

@@ -18,6 +18,7 @@ type Snapshot struct {
 	Stats      Stats           `json:"stats"`
 	Hardware   Counters        `json:"hardware"`
 	Recoveries Recoveries      `json:"recoveries"`
+	PHYErrors  uint64          `json:"phy_errors"` // looks at the link that the PHY did not answer
 	Queues     []QueueSnapshot `json:"queues"`
 }
 
@@ -49,7 +50,7 @@ func (d *Device) Snapshot() Snapshot {
 	s := Snapshot{
 		Name: d.cfg.Name, Core: d.info.Core, Version: d.info.Version,
 		Address: d.cfg.Address.String(), MTU: d.cfg.MTU,
-		Hardware: d.counters, Recoveries: d.recovers,
+		Hardware: d.counters, Recoveries: d.recovers, PHYErrors: d.link.phyErrors,
 	}
 	d.mu.Unlock()
 	s.Link, s.Coalesce = d.Link(), d.Coalesce()
