@@ -47,6 +47,9 @@ const (
 	BMSRLink     = 1 << 2
 	BMSRJabber   = 1 << 1
 	BMSRExtCap   = 1 << 0 // registers 2 and up are there
+
+	// BMSRAbilities never change. One at least is set.
+	BMSRAbilities = BMSR100T4 | BMSR100Full | BMSR100Half | BMSR10Full | BMSR10Half | BMSR100T2 | BMSRExtended
 )
 
 // ANAR and ANLPAR, and with them 7.16 and 7.19 of clause 45.
