@@ -39,15 +39,17 @@ const (
 
 	groupViable = 1 << 0
 
-	deviceCanReset = 1 << 0
-	deviceIsPCI    = 1 << 1
+	deviceCanReset   = 1 << 0
+	deviceIsPCI      = 1 << 1
+	deviceIsPlatform = 1 << 2
 
 	regionMappable = 1 << 2
 	regionConfig   = 7 // VFIO_PCI_CONFIG_REGION_INDEX; 0 to 5 are the BARs
 
-	irqEventfd = 1 << 0
-	irqINTx    = 0 // VFIO_PCI_INTX_IRQ_INDEX
-	irqMSI     = 1 // VFIO_PCI_MSI_IRQ_INDEX
+	irqEventfd    = 1 << 0
+	irqAutomasked = 1 << 2
+	irqINTx       = 0 // VFIO_PCI_INTX_IRQ_INDEX
+	irqMSI        = 1 // VFIO_PCI_MSI_IRQ_INDEX
 
 	irqDataNone    = 1 << 0
 	irqDataEventfd = 1 << 2
@@ -98,19 +100,19 @@ func setContainer(k kernel, group, container int) error {
 	return call(k, group, "VFIO_GROUP_SET_CONTAINER", groupSetContainer, ne.AppendUint32(nil, uint32(container)))
 }
 
-// openDevice returns the descriptor of the device at a PCI address.
-func openDevice(k kernel, group int, addr string) (int, error) {
-	fd, err := k.Ioctl(group, groupGetDevice, append([]byte(addr), 0))
+// openDevice returns the descriptor of the device of a name, as sysfs has it.
+func openDevice(k kernel, group int, name string) (int, error) {
+	fd, err := k.Ioctl(group, groupGetDevice, append([]byte(name), 0))
 	if err != nil {
-		return -1, fmt.Errorf("VFIO_GROUP_GET_DEVICE_FD %s: %w", addr, err)
+		return -1, fmt.Errorf("VFIO_GROUP_GET_DEVICE_FD %s: %w", name, err)
 	}
 	return fd, nil
 }
 
-func deviceFlags(k kernel, device int) (flags uint32, err error) {
+func deviceInfo(k kernel, device int) (flags, regions, irqs uint32, err error) {
 	b := words(0, 0, 0)
 	err = call(k, device, "VFIO_DEVICE_GET_INFO", deviceGetInfo, b)
-	return ne.Uint32(b[4:]), err
+	return ne.Uint32(b[4:]), ne.Uint32(b[8:]), ne.Uint32(b[12:]), err
 }
 
 // region is one region of a device file.
@@ -141,9 +143,10 @@ func clearTrigger(k kernel, device, index int) error {
 	return call(k, device, "VFIO_DEVICE_SET_IRQS", deviceSetIRQs, words(irqDataNone|irqTrigger, uint32(index), 0, 0))
 }
 
-// unmask lets INTx, which masks itself, fire again.
-func unmask(k kernel, device int) error {
-	return call(k, device, "VFIO_DEVICE_SET_IRQS", deviceSetIRQs, words(irqDataNone|irqUnmask, irqINTx, 0, 1))
+// unmask lets a line that masks itself fire again: INTx, or a level of a platform
+// device.
+func unmask(k kernel, device, index int) error {
+	return call(k, device, "VFIO_DEVICE_SET_IRQS", deviceSetIRQs, words(irqDataNone|irqUnmask, uint32(index), 0, 1))
 }
 
 func mapDMA(k kernel, container int, cpu, iova, size uint64) error {

@@ -42,12 +42,12 @@ func TestLayout(t *testing.T) {
 		fields  [][3]uint64 // offset, size, value
 	}{
 		{"vfio_group_status", func() error { _, err := groupStatus(r, 1); return err }, 0x3b67, 8, nil},
-		{"vfio_device_info", func() error { _, err := deviceFlags(r, 1); return err }, 0x3b6b, 16, nil}, // without cap_offset
+		{"vfio_device_info", func() error { _, _, _, err := deviceInfo(r, 1); return err }, 0x3b6b, 16, nil}, // without cap_offset
 		{"vfio_region_info", func() error { _, err := deviceRegion(r, 1, 7); return err }, 0x3b6c, 32, [][3]uint64{{8, 4, 7}}},
 		{"vfio_irq_info", func() error { _, _, err := deviceIRQ(r, 1, 1); return err }, 0x3b6d, 16, [][3]uint64{{8, 4, 1}}},
 		{"vfio_irq_set, trigger", func() error { return setTrigger(r, 1, 1, 9) }, 0x3b6e, 24, [][3]uint64{{4, 4, 0x24}, {8, 4, 1}, {12, 4, 0}, {16, 4, 1}, {20, 4, 9}}},
 		{"vfio_irq_set, off", func() error { return clearTrigger(r, 1, 1) }, 0x3b6e, 20, [][3]uint64{{4, 4, 0x21}, {8, 4, 1}, {12, 4, 0}, {16, 4, 0}}},
-		{"vfio_irq_set, unmask", func() error { return unmask(r, 1) }, 0x3b6e, 20, [][3]uint64{{4, 4, 0x11}, {8, 4, 0}, {12, 4, 0}, {16, 4, 1}}},
+		{"vfio_irq_set, unmask", func() error { return unmask(r, 1, 0) }, 0x3b6e, 20, [][3]uint64{{4, 4, 0x11}, {8, 4, 0}, {12, 4, 0}, {16, 4, 1}}},
 		{"vfio_iommu_type1_dma_map", func() error { return mapDMA(r, 1, 0x1122334455667788, 0x99aabbccddeeff00, 0x200000) }, 0x3b71, 32,
 			[][3]uint64{{4, 4, 3}, {8, 8, 0x1122334455667788}, {16, 8, 0x99aabbccddeeff00}, {24, 8, 0x200000}}},
 		{"vfio_iommu_type1_dma_unmap", func() error { return unmapDMA(r, 1, 0x99aabbccddeeff00, 0x200000) }, 0x3b72, 24,

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/bus/devtree"
 	"github.com/barewire/barewire/mac/bus/internal/dma"
 	"github.com/barewire/barewire/mac/bus/internal/irq"
 	"github.com/barewire/barewire/mac/bus/internal/mmio"
@@ -16,20 +17,21 @@ import (
 	"github.com/barewire/barewire/pagepool"
 )
 
-// Bus is a PCI device on VFIO. Its methods may be called from any goroutine.
+// Bus is a device on VFIO. Its methods may be called from any goroutine.
 type Bus struct {
-	addr       string // PCI address
-	group      string // number of the IOMMU group
+	place
 	opts       Options
 	k          kernel
 	compatible []string
+	node       *devtree.Node // of the device tree; nil when it has none
 
 	// Descriptors; -1 before they are open.
 	container, groupFD, device int
 
-	config *configSpace // nil before the device is open
-	memory *memory      // nil before the IOMMU is set up
-	pool   *dma.Pool
+	config  *configSpace // of a PCI device; nil before it is open
+	regions int          // of the device file
+	memory  *memory      // nil before the IOMMU is set up
+	pool    *dma.Pool
 
 	mu      sync.Mutex // guards what follows and the PCI command register
 	windows map[int]*mmio.Window
@@ -41,9 +43,10 @@ type Bus struct {
 
 var _ mac.Bus = (*Bus)(nil)
 
-// Open opens the PCI device at dev ("0000:00:01.0"), which vfio-pci has. opts may
-// be nil. It resets the device when the device can be reset; bus mastering is off
-// until the first Alloc.
+// Open opens a device that a VFIO driver has: the PCI device at dev ("0000:00:01.0"),
+// or the platform device called dev as in /sys/bus/platform/devices
+// ("ff700000.ethernet"). opts may be nil. It resets the device when the kernel can; bus
+// mastering of a PCI device is off until the first Alloc.
 //
 // The error wraps mac.ErrNoDevice when there is no such device or another driver
 // has it, and mac.ErrUnsupported when there is no IOMMU; it says what to do.
@@ -52,16 +55,18 @@ func Open(dev string, opts *Options) (*Bus, error) {
 	if opts != nil {
 		o = *opts
 	}
-	addr, ok := sysfs.PCIAddress(dev)
-	if !ok || o.ClockHz < 0 {
-		return nil, fmt.Errorf(`vfio: open %q, clock %d Hz: want a PCI address like "0000:00:01.0": %w`, dev, o.ClockHz, mac.ErrConfig)
-	}
-	group, err := find(o.root, addr)
+	p, err := locate(dev)
 	if err != nil {
-		return nil, fmt.Errorf("vfio: open %s: %w", addr, err)
+		return nil, fmt.Errorf("vfio: open %q: %w", dev, err)
+	}
+	if o.ClockHz < 0 || o.MSI && !p.pci {
+		return nil, fmt.Errorf("vfio: open %s: clock %d Hz, MSI %v: %w", dev, o.ClockHz, o.MSI, mac.ErrConfig)
+	}
+	if err := p.find(o.root); err != nil {
+		return nil, fmt.Errorf("vfio: open %s: %w", p.name, err)
 	}
 	b := &Bus{
-		addr: addr, group: group, opts: o, k: o.kernel, compatible: o.Compatible,
+		place: p, opts: o, k: o.kernel, compatible: o.Compatible, node: devtree.Of(string(o.root), p.dir),
 		container: -1, groupFD: -1, device: -1,
 		windows: map[int]*mmio.Window{},
 	}
@@ -69,74 +74,101 @@ func Open(dev string, opts *Options) (*Bus, error) {
 		b.k = linux{}
 	}
 	if b.compatible == nil {
-		b.compatible = o.root.PCICompatible(addr)
+		b.compatible = o.root.Compatible(p.dir)
+		if p.pci {
+			b.compatible = o.root.PCICompatible(p.name)
+		}
+	}
+	if o.ClockHz == 0 && b.node != nil {
+		b.opts.ClockHz = b.node.ClockHz()
 	}
 	for _, step := range []func() error{b.openContainer, b.openGroup, b.openIOMMU, b.openDevice} {
 		if err := step(); err != nil {
-			return nil, fmt.Errorf("vfio: open %s: %w", addr, errors.Join(err, b.Close()))
+			return nil, fmt.Errorf("vfio: open %s: %w", p.name, errors.Join(err, b.Close()))
 		}
 	}
-	b.pool = dma.NewPool("vfio: "+addr, b.memory)
+	b.pool = dma.NewPool("vfio: "+p.name, b.memory)
 	return b, nil
 }
 
 // Name implements mac.Bus.
-func (b *Bus) Name() string { return b.addr }
+func (b *Bus) Name() string { return b.name }
 
-// Compatible implements mac.Bus. The last name is pciVVVV,DDDD.
+// Compatible implements mac.Bus. The last name of a PCI device is pciVVVV,DDDD.
 func (b *Bus) Compatible() []string { return b.compatible }
 
 // ClockHz implements mac.Bus.
 func (b *Bus) ClockHz() int { return b.opts.ClockHz }
 
+// Wiring implements mac.Wired: what the device tree says.
+func (b *Bus) Wiring() mac.Wiring {
+	if b.node == nil {
+		return mac.Wiring{}
+	}
+	return b.node.Wiring()
+}
+
+// Advice implements mac.Advisor.
+func (b *Bus) Advice(err error) string { return sysfs.Advice(b.name, b.dir, err) }
+
 // String says in one line what the bus uses and why.
 func (b *Bus) String() string {
 	how := "INTx, masked when it fires and unmasked by Rearm"
-	if b.opts.MSI {
+	switch {
+	case !b.pci:
+		how = "interrupt 0 of the device, masked when it fires and unmasked by Rearm"
+	case b.opts.MSI:
 		how = "MSI, since Options.MSI is set"
 	}
-	return fmt.Sprintf("vfio %s (group %s): DMA memory from %s, kept to by the IOMMU, coherent since VFIO always maps it so; %s", b.addr, b.group, b.memory, how)
+	return fmt.Sprintf("vfio %s (group %s): DMA memory from %s, kept to by the IOMMU, coherent since VFIO always maps it so; %s", b.name, b.group, b.memory, how)
 }
 
-// Registers implements mac.Bus. The windows are the memory BARs in order. They
-// stay until Close.
+// Registers implements mac.Bus. The windows are the memory BARs of a PCI device in
+// order, or the regions of another. They stay until Close.
 func (b *Bus) Registers(i int) (mac.Registers, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return nil, fmt.Errorf("vfio: %s: map registers: %w", b.addr, os.ErrClosed)
+		return nil, fmt.Errorf("vfio: %s: map registers: %w", b.name, os.ErrClosed)
 	}
 	if w := b.windows[i]; w != nil {
 		return w, nil
 	}
-	w, err := b.mapBAR(i)
+	w, err := b.mapWindow(i)
 	if err != nil {
-		return nil, fmt.Errorf("vfio: %s: register window %d: %w", b.addr, i, err)
+		return nil, fmt.Errorf("vfio: %s: register window %d: %w", b.name, i, err)
 	}
 	b.windows[i] = w
 	return w, nil
 }
 
-func (b *Bus) mapBAR(i int) (*mmio.Window, error) {
-	bars, err := b.opts.root.BARs(b.addr)
-	if err != nil {
-		return nil, err
+func (b *Bus) mapWindow(i int) (*mmio.Window, error) {
+	index, n, what := i, b.regions, "regions"
+	if b.pci {
+		bars, err := b.opts.root.BARs(b.name)
+		if err != nil {
+			return nil, err
+		}
+		n, what = len(bars), "memory BARs"
+		if i >= 0 && i < n {
+			index = bars[i].Index
+		}
 	}
-	if i < 0 || i >= len(bars) {
-		return nil, fmt.Errorf("the device has %d memory BARs: %w", len(bars), mac.ErrNoDevice)
+	if i < 0 || i >= n {
+		return nil, fmt.Errorf("the device has %d %s: %w", n, what, mac.ErrNoDevice)
 	}
-	r, err := deviceRegion(b.k, b.device, bars[i].Index)
+	r, err := deviceRegion(b.k, b.device, index)
 	if err != nil {
 		return nil, err
 	}
 	if r.size == 0 || r.flags&regionMappable == 0 {
-		return nil, fmt.Errorf("BAR %d of %d bytes cannot be mapped (smaller than a page and shared, or no memory): %w", bars[i].Index, r.size, mac.ErrUnsupported)
+		return nil, fmt.Errorf("region %d of %d bytes cannot be mapped (it shares a page with others, or is no memory): %w", index, r.size, mac.ErrUnsupported)
 	}
 	return b.k.Map(b.device, int64(r.offset), r.size)
 }
 
-// Alloc implements mac.Bus. The first call turns PCI bus mastering on: the driver
-// has reset the core by then.
+// Alloc implements mac.Bus. The first call turns bus mastering of a PCI device on: the
+// driver has reset the core by then.
 //
 // The memory is coherent on every architecture: VFIO asks the IOMMU for coherent
 // mappings, since a program cannot maintain caches, and since Linux 6.0 refuses
@@ -155,14 +187,14 @@ func (b *Bus) Alloc(a mac.Alloc) (pagepool.Memory, error) {
 func (b *Bus) startMaster() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.master {
+	if b.master || !b.pci {
 		return nil
 	}
 	if b.closed {
-		return fmt.Errorf("vfio: %s: turn bus mastering on: %w", b.addr, os.ErrClosed)
+		return fmt.Errorf("vfio: %s: turn bus mastering on: %w", b.name, os.ErrClosed)
 	}
 	if _, err := sysfs.SetCommand(b.config, sysfs.CommandMaster, 0); err != nil {
-		return fmt.Errorf("vfio: %s: turn bus mastering on: %w", b.addr, err)
+		return fmt.Errorf("vfio: %s: turn bus mastering on: %w", b.name, err)
 	}
 	b.master = true
 	return nil
@@ -172,19 +204,19 @@ func (b *Bus) startMaster() error {
 // time.
 func (b *Bus) Interrupt(i int) (mac.Interrupt, error) {
 	if i != 0 {
-		return nil, fmt.Errorf("vfio: %s: no interrupt line %d: %w", b.addr, i, mac.ErrNoDevice)
+		return nil, fmt.Errorf("vfio: %s: no interrupt line %d: %w", b.name, i, mac.ErrNoDevice)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return nil, fmt.Errorf("vfio: %s: open interrupt: %w", b.addr, os.ErrClosed)
+		return nil, fmt.Errorf("vfio: %s: open interrupt: %w", b.name, os.ErrClosed)
 	}
 	if b.line != nil && !b.line.Closed() {
-		return nil, fmt.Errorf("vfio: %s: open interrupt: close the one that is open first: %w", b.addr, mac.ErrConfig)
+		return nil, fmt.Errorf("vfio: %s: open interrupt: close the one that is open first: %w", b.name, mac.ErrConfig)
 	}
 	line, err := b.openLine()
 	if err != nil {
-		return nil, fmt.Errorf("vfio: %s: open interrupt: %w", b.addr, err)
+		return nil, fmt.Errorf("vfio: %s: open interrupt: %w", b.name, err)
 	}
 	b.line = line
 	return line, nil
@@ -192,14 +224,22 @@ func (b *Bus) Interrupt(i int) (mac.Interrupt, error) {
 
 func (b *Bus) openLine() (*irq.Line, error) {
 	index, name, other := irqINTx, "INTx", "set Options.MSI"
-	rearm := func() error { return unmask(b.k, b.device) }
-	if b.opts.MSI {
+	switch {
+	case !b.pci:
+		index, name, other = 0, "interrupt", "its node in the device tree says none"
+	case b.opts.MSI:
 		index, name, other = irqMSI, "MSI", "leave Options.MSI off"
-		rearm = func() error { return nil }
 	}
 	flags, count, err := deviceIRQ(b.k, b.device, index)
 	if err != nil {
+		if errors.Is(err, unix.EINVAL) && !b.pci {
+			return nil, fmt.Errorf("the device has no %s: %s: %w", name, other, mac.ErrUnsupported)
+		}
 		return nil, err
+	}
+	rearm := func() error { return nil } // an edge, or a message
+	if flags&irqAutomasked != 0 {
+		rearm = func() error { return unmask(b.k, b.device, index) }
 	}
 	if count == 0 || flags&irqEventfd == 0 {
 		return nil, fmt.Errorf("the device has no %s: %s: %w", name, other, mac.ErrUnsupported)
@@ -216,7 +256,7 @@ func (b *Bus) openLine() (*irq.Line, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	line, err := irq.New(irq.Config{
-		Name: "vfio: " + b.addr, File: file, Count: 8,
+		Name: "vfio: " + b.name, File: file, Count: 8,
 		Rearm: rearm,
 		Mask:  func() error { return clearTrigger(b.k, b.device, index) },
 	})
@@ -259,7 +299,7 @@ func (b *Bus) Close() error {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		b.err = fmt.Errorf("vfio: close %s: %w", b.addr, err)
+		b.err = fmt.Errorf("vfio: close %s: %w", b.name, err)
 	}
 	return b.err
 }

@@ -286,8 +286,8 @@ func TestOpenErrors(t *testing.T) {
 		err  error
 		text string
 	}{
-		{name: "no address", dev: "uio0", err: mac.ErrConfig, text: `want a PCI address like "0000:00:01.0"`},
-		{name: "no device", dev: "0000:00:09.0", err: mac.ErrNoDevice, text: "vfio: open 0000:00:09.0: no such PCI device"},
+		{name: "no address", dev: "../uio0", err: mac.ErrConfig, text: `want a PCI address like "0000:00:01.0"`},
+		{name: "no device", dev: "0000:00:09.0", err: mac.ErrNoDevice, text: "vfio: open 0000:00:09.0: no such pci device"},
 		{name: "no IOMMU", set: func(f *fake) { f.remove(pciReal + "/iommu_group") }, err: mac.ErrUnsupported, text: "there is no IOMMU for the device. Turn it on in the firmware and kernel (x86: intel_iommu=on), or use package uio"},
 		{name: "no-IOMMU mode", set: func(f *fake) { f.write("/dev/vfio/noiommu-7", "") }, err: mac.ErrUnsupported, text: "enable_unsafe_noiommu_mode"},
 		{name: "another driver", set: func(f *fake) {
@@ -313,7 +313,7 @@ func TestOpenErrors(t *testing.T) {
 		}, err: mac.ErrUnsupported, text: "IOMMU group 7 is not viable: all of its devices must go to vfio-pci or have no driver, since the IOMMU cannot tell them apart. In the way: 0000:00:02.0 (e1000e)"},
 		{name: "no type 1", set: func(f *fake) { f.types = nil }, err: mac.ErrUnsupported, text: "modprobe vfio_iommu_type1"},
 		{name: "interrupts not isolated", set: func(f *fake) { f.setError = unix.EPERM }, err: unix.EPERM, text: "allow_unsafe_interrupts"},
-		{name: "no PCI device", set: func(f *fake) { f.flags = 1 << 2 }, err: mac.ErrUnsupported, text: "no PCI device"},
+		{name: "no PCI device", set: func(f *fake) { f.flags = 1 << 2 }, err: mac.ErrUnsupported, text: "no pci device"},
 		{name: "reset fails", set: func(f *fake) { f.resetError = unix.EAGAIN }, err: unix.EAGAIN, text: "VFIO_DEVICE_RESET"},
 		{name: "device gone", set: func(f *fake) { f.config[4], f.config[5] = 0xff, 0xff }, err: mac.ErrNoDevice, text: "gone or powered off"},
 	} {

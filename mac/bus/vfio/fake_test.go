@@ -65,6 +65,7 @@ type fake struct {
 	dma              map[uint64][2]uint64 // IOVA: address and size
 	config           [256]byte
 	bar              []byte
+	platform         bool   // it is a platform device, called ethernet
 	trigger          [2]int // eventfd of INTx and MSI; 0: none
 	masked, level    bool   // of INTx
 }
@@ -212,7 +213,7 @@ func (f *fake) Ioctl(fd int, request uint, arg []byte) (int, error) {
 		return 0, nil
 	case fd == groupFD && request == 0x3b6a: // VFIO_GROUP_GET_DEVICE_FD
 		name, _, ok := bytes.Cut(arg, []byte{0})
-		if !ok || string(name) != addr {
+		if want := map[bool]string{false: addr, true: ethernet}[f.platform]; !ok || string(name) != want {
 			return 0, unix.ENODEV
 		}
 		if !f.iommu {
@@ -236,17 +237,25 @@ func (f *fake) Ioctl(fd int, request uint, arg []byte) (int, error) {
 		f.note("unmap %#x", iova)
 		return 0, nil
 	case fd == deviceFD && request == 0x3b6b && size(16): // VFIO_DEVICE_GET_INFO
-		for i, v := range []uint32{f.flags, 9, 5} {
+		info := []uint32{f.flags, 9, 5}
+		if f.platform {
+			info = []uint32{f.flags, 2, 1}
+		}
+		for i, v := range info {
 			e.PutUint32(arg[4+4*i:], v)
 		}
 		return 0, nil
 	case fd == deviceFD && request == 0x3b6c && size(32): // VFIO_DEVICE_GET_REGION_INFO
 		index := e.Uint32(arg[8:])
 		flags, n := uint32(3), uint64(0)
-		switch index {
-		case 2:
+		switch {
+		case f.platform && index > 1:
+			return 0, unix.EINVAL
+		case f.platform && index == 1: // shares a page with others
+			n = 0x100
+		case f.registers() == index:
 			flags, n = 7, barSize
-		case 7:
+		case index == 7:
 			n = uint64(len(f.config))
 		}
 		e.PutUint32(arg[4:], flags)
@@ -255,7 +264,7 @@ func (f *fake) Ioctl(fd int, request uint, arg []byte) (int, error) {
 		return 0, nil
 	case fd == deviceFD && request == 0x3b6d && size(16): // VFIO_DEVICE_GET_IRQ_INFO
 		index := e.Uint32(arg[8:])
-		if index > 1 {
+		if index > 1 || f.platform && f.irqCount[index] == 0 {
 			return 0, unix.EINVAL
 		}
 		e.PutUint32(arg[4:], []uint32{1 | 2 | 4, 1 | 8}[index])
@@ -265,6 +274,14 @@ func (f *fake) Ioctl(fd int, request uint, arg []byte) (int, error) {
 		return 0, f.setIRQs(arg)
 	}
 	return 0, unix.EINVAL
+}
+
+// registers is the number of the region that the core's registers are.
+func (f *fake) registers() uint32 {
+	if f.platform {
+		return 0
+	}
+	return 2
 }
 
 // iommuInfo answers in the way of the kernel: what does not fit is not there, and
@@ -360,7 +377,7 @@ func (f *fake) signal(index int) {
 }
 
 func (f *fake) Map(fd int, offset int64, size uint64) (*mmio.Window, error) {
-	if fd != deviceFD || offset != 2<<shift || size != barSize {
+	if fd != deviceFD || offset != int64(f.registers())<<shift || size != barSize {
 		return nil, unix.EINVAL
 	}
 	return mmio.Over(f.bar), nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -12,38 +13,58 @@ import (
 	"github.com/barewire/barewire/mac/bus/internal/sysfs"
 )
 
-const driver = "vfio-pci"
+// place is where the kernel keeps a device.
+type place struct {
+	name string // as sysfs and VFIO have it: PCI address or platform device
+	dir  string // in sysfs
+	pci  bool
+	// driver is the one that must have it, bus the bus of both in sysfs.
+	driver, bus string
+	group       string // number of the IOMMU group
+}
 
-// find returns the IOMMU group of a device that vfio-pci, or a variant of it,
-// has.
-func find(r sysfs.Root, addr string) (group string, err error) {
-	dir := sysfs.PCIDevice(addr)
-	if !r.Exists(dir) {
-		return "", fmt.Errorf("no such PCI device (see /sys/bus/pci/devices): %w", mac.ErrNoDevice)
+// locate reads the name of a device.
+func locate(dev string) (place, error) {
+	if addr, ok := sysfs.PCIAddress(dev); ok {
+		return place{name: addr, dir: sysfs.PCIDevice(addr), pci: true, driver: "vfio-pci", bus: "pci"}, nil
 	}
-	group = r.Target(dir, "iommu_group")
-	if group == "" {
-		return "", fmt.Errorf("there is no IOMMU for the device. Turn it on in the firmware and kernel (x86: intel_iommu=on), or use package uio, knowing what is unsafe about it: %w", mac.ErrUnsupported)
+	if dev == "" || filepath.Base(dev) != dev || dev == "." || dev == ".." {
+		return place{}, fmt.Errorf(`want a PCI address like "0000:00:01.0" or a platform device like "ff700000.ethernet": %w`, mac.ErrConfig)
 	}
-	if has := r.Target(dir, "driver"); !vfioDriver(has) {
-		unbind := ""
+	return place{name: dev, dir: sysfs.PlatformDevice(dev), driver: "vfio-platform", bus: "platform"}, nil
+}
+
+// find finds the IOMMU group of a device that its VFIO driver, or a variant of it, has.
+func (p *place) find(r sysfs.Root) error {
+	if !r.Exists(p.dir) {
+		return fmt.Errorf("no such %s device; there are: %s: %w", p.bus, r.List("/sys/bus/"+p.bus+"/devices"), mac.ErrNoDevice)
+	}
+	p.group = r.Target(p.dir, "iommu_group")
+	if p.group == "" {
+		return fmt.Errorf("there is no IOMMU for the device. Turn it on in the firmware and kernel (x86: intel_iommu=on), or use package uio, knowing what is unsafe about it: %w", mac.ErrUnsupported)
+	}
+	if has := r.Target(p.dir, "driver"); !vfioDriver(has) {
+		unbind, module := "", p.driver
 		if has == "" {
 			has = "none"
 		} else {
-			unbind = fmt.Sprintf("echo %s > %s/driver/unbind; ", addr, dir)
+			unbind = fmt.Sprintf("echo %s > %s/driver/unbind; ", p.name, p.dir)
 		}
-		return "", fmt.Errorf("its driver is %s, not %s. As root: modprobe %s; echo %s > %s/driver_override; %secho %s > /sys/bus/pci/drivers_probe: %w",
-			has, driver, driver, driver, dir, unbind, addr, mac.ErrNoDevice)
+		if !p.pci {
+			module += " reset_required=0" // the kernel knows how to reset very few
+		}
+		return fmt.Errorf("its driver is %s, not %s. As root: modprobe %s; echo %s > %s/driver_override; %secho %s > /sys/bus/%s/drivers_probe: %w",
+			has, p.driver, module, p.driver, p.dir, unbind, p.name, p.bus, mac.ErrNoDevice)
 	}
-	if r.Exists("/dev/vfio/noiommu-" + group) {
-		return "", fmt.Errorf("the kernel runs VFIO without IOMMU (enable_unsafe_noiommu_mode), which keeps the device from nothing: turn the IOMMU on, or use package uio, knowing what is unsafe about it: %w", mac.ErrUnsupported)
+	if r.Exists("/dev/vfio/noiommu-" + p.group) {
+		return fmt.Errorf("the kernel runs VFIO without IOMMU (enable_unsafe_noiommu_mode), which keeps the device from nothing: turn the IOMMU on, or use package uio, knowing what is unsafe about it: %w", mac.ErrUnsupported)
 	}
-	return group, nil
+	return nil
 }
 
-// vfioDriver knows vfio-pci and its variants (mlx5-vfio-pci and others).
+// vfioDriver knows the VFIO drivers and variants of them (mlx5-vfio-pci and others).
 func vfioDriver(name string) bool {
-	return name == driver || strings.HasSuffix(name, "-vfio-pci") || strings.HasSuffix(name, "_vfio_pci")
+	return name == "vfio-pci" || name == "vfio-platform" || strings.HasSuffix(name, "-vfio-pci") || strings.HasSuffix(name, "_vfio_pci")
 }
 
 func (b *Bus) openFile(path, missing, denied string) (int, error) {
@@ -86,7 +107,7 @@ func (b *Bus) openGroup() error {
 	}
 	if flags&groupViable == 0 {
 		return fmt.Errorf("IOMMU group %s is not viable: all of its devices must go to %s or have no driver, since the IOMMU cannot tell them apart. In the way: %s: %w",
-			b.group, driver, others(b.opts.root, b.group), mac.ErrUnsupported)
+			b.group, b.driver, others(b.opts.root, b.group), mac.ErrUnsupported)
 	}
 	return nil
 }
@@ -96,7 +117,7 @@ func others(r sysfs.Root, group string) string {
 	entries, _ := os.ReadDir(r.Path("/sys/kernel/iommu_groups", group, "devices"))
 	var names []string
 	for _, e := range entries {
-		if d := r.Target(sysfs.PCIDevice(e.Name()), "driver"); d != "" && d != "pcieport" && d != "pci-stub" && !vfioDriver(d) {
+		if d := r.Target("/sys/kernel/iommu_groups", group, "devices", e.Name(), "driver"); d != "" && d != "pcieport" && d != "pci-stub" && !vfioDriver(d) {
 			names = append(names, e.Name()+" ("+d+")")
 		}
 	}
@@ -136,33 +157,50 @@ func (b *Bus) openIOMMU() error {
 }
 
 func (b *Bus) openDevice() error {
-	fd, err := openDevice(b.k, b.groupFD, b.addr)
+	fd, err := openDevice(b.k, b.groupFD, b.name)
 	if err != nil {
 		return err
 	}
 	b.device = fd
-	flags, err := deviceFlags(b.k, fd)
+	flags, regions, _, err := deviceInfo(b.k, fd)
 	if err != nil {
 		return err
 	}
-	if flags&deviceIsPCI == 0 {
-		return fmt.Errorf("VFIO device flags %#x: no PCI device: %w", flags, mac.ErrUnsupported)
+	want := uint32(deviceIsPCI)
+	if !b.pci {
+		want = deviceIsPlatform
 	}
-	r, err := deviceRegion(b.k, fd, regionConfig)
-	if err != nil {
-		return err
+	if flags&want == 0 {
+		return fmt.Errorf("VFIO device flags %#x: no %s device: %w", flags, b.bus, mac.ErrUnsupported)
 	}
-	config := &configSpace{k: b.k, device: fd, region: r}
-	// Whatever state the device is in, it does no DMA before Alloc.
-	if _, err := sysfs.SetCommand(config, 0, sysfs.CommandMaster); err != nil {
-		return err
+	b.regions = int(min(regions, 64))
+	if b.pci {
+		if err := b.openConfig(); err != nil {
+			return err
+		}
 	}
-	b.config = config
 	if flags&deviceCanReset != 0 {
 		if _, err := ask(b.k, fd, "VFIO_DEVICE_RESET", deviceReset, 0); err != nil {
 			return err
 		}
 	}
-	_, err = sysfs.SetCommand(config, sysfs.CommandMemory, sysfs.CommandMaster)
+	if b.pci {
+		_, err = sysfs.SetCommand(b.config, sysfs.CommandMemory, sysfs.CommandMaster)
+	}
 	return err
+}
+
+// openConfig opens the configuration space of a PCI device. Whatever state that is in,
+// it does no DMA before Alloc.
+func (b *Bus) openConfig() error {
+	r, err := deviceRegion(b.k, b.device, regionConfig)
+	if err != nil {
+		return err
+	}
+	config := &configSpace{k: b.k, device: b.device, region: r}
+	if _, err := sysfs.SetCommand(config, 0, sysfs.CommandMaster); err != nil {
+		return err
+	}
+	b.config = config
+	return nil
 }
