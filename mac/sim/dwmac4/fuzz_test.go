@@ -9,6 +9,7 @@ import (
 	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/gmac4"
 	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/internal/eqos"
 )
 
 // FuzzModel feeds a running model register writes, descriptors and frames. It
@@ -69,7 +70,7 @@ func FuzzModel(f *testing.F) {
 			switch kind % 6 {
 			case 0:
 				off := uint32(a) &^ 3
-				if _, reg, ok := split(off, gmac4.ChanBase(0), 0x80, 2); ok && reg >= gmac4.ChanTxListHigh && reg <= gmac4.ChanRxTail {
+				if _, reg, ok := eqos.Split(off, gmac4.ChanBase(0), 0x80, 2); ok && reg >= gmac4.ChanTxListHigh && reg <= gmac4.ChanRxTail {
 					v = base + v%0x4000
 				}
 				r.write(off, v)

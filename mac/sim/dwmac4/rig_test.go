@@ -78,7 +78,7 @@ func (r *rig) setAddr(n int, a mac.HardwareAddr, flags uint32) {
 }
 
 func (r *rig) allocUse(n int, use mac.Use) *sim.Memory {
-	mem, err := r.space.Alloc(mac.Alloc{Use: use, Size: n, Align: 64, AddressBits: r.m.cfg.AddressBits})
+	mem, err := r.space.Alloc(mac.Alloc{Use: use, Size: n, Align: 64, AddressBits: r.m.chip.cfg.AddressBits})
 	require.NoError(r.t, err)
 	return mem
 }
@@ -92,20 +92,20 @@ func (r *rig) ring(n, size int, stride int) *handRing {
 // setup programs everything with rings of n descriptors, and starts it.
 func (r *rig) setup(n, size int) {
 	r.write(gmac4.DMASysBus, gmac4.SysBusEAME|gmac4.SysBusBLEN16)
-	for c := range r.m.cfg.Queues {
+	for c := range r.m.chip.cfg.Queues {
 		r.rx[c], r.tx[c] = r.ring(n, size, 16), r.ring(n, size, 16)
 		r.program(c)
 		r.write(qu(c, gmac4.TxQOpMode), gmac4.TxQOpTSF|field.Put(gmac4.TxQOpTXQEN, 2)|
-			field.Put(gmac4.TxQOpTQS, uint32(r.m.cfg.TXFIFO/r.m.cfg.Queues/256-1)))
+			field.Put(gmac4.TxQOpTQS, uint32(r.m.chip.cfg.TXFIFO/r.m.chip.cfg.Queues/256-1)))
 		r.write(qu(c, gmac4.RxQOpMode), gmac4.RxQOpRSF|gmac4.RxQOpDISTCPEF|
-			field.Put(gmac4.RxQOpRQS, uint32(r.m.cfg.RXFIFO/r.m.cfg.Queues/256-1)))
+			field.Put(gmac4.RxQOpRQS, uint32(r.m.chip.cfg.RXFIFO/r.m.chip.cfg.Queues/256-1)))
 		r.set(gmac4.MACRxQCtrl0, gmac4.RxQGeneric<<(2*c))
 		r.set(gmac4.RxQDMAMap(c), uint32(c)<<(8*(c%4)))
 	}
 	r.setAddr(0, ownAddr, 0)
 	r.write(gmac4.MACConfig, gmac4.ConfigDM)
 	r.set(gmac4.MACConfig, gmac4.ConfigTE|gmac4.ConfigRE)
-	for c := range r.m.cfg.Queues {
+	for c := range r.m.chip.cfg.Queues {
 		r.ack(c, ^uint32(0)) // empty rings: RBU and TBU
 	}
 	r.edges = 0
@@ -123,7 +123,7 @@ func (r *rig) program(c int) {
 	r.write(ch(c, gmac4.ChanRxRingLen), uint32(rx.n-1))
 	r.write(ch(c, gmac4.ChanTxRingLen), uint32(tx.n-1))
 	r.write(ch(c, gmac4.ChanTxTail), uint32(tx.mem.DeviceAddr()))
-	r.write(ch(c, gmac4.ChanIntEnable), r.m.facts.IntNIE|r.m.facts.IntAIE|gmac4.IntRI|gmac4.IntTI|gmac4.IntRBU|gmac4.IntFBE)
+	r.write(ch(c, gmac4.ChanIntEnable), r.m.chip.facts.IntNIE|r.m.chip.facts.IntAIE|gmac4.IntRI|gmac4.IntTI|gmac4.IntRBU|gmac4.IntFBE)
 	r.set(ch(c, gmac4.ChanRxControl), gmac4.RxControlSR)
 	r.set(ch(c, gmac4.ChanTxControl), gmac4.TxControlST)
 	r.ack(c, ^uint32(0))

@@ -381,7 +381,7 @@ func TestIOCStopsWatchdog(t *testing.T) {
 	r.ack(0, ^uint32(0))
 	r.clock.Advance(time.Second)
 	require.Zero(t, r.status(0)&gmac4.IntRI)
-	require.Equal(t, Stats{RX: [8]uint64{3}, IOC: 1}, r.m.Stats())
+	require.Equal(t, Stats{RX: [16]uint64{3}, IOC: 1}, r.m.Stats())
 }
 
 func TestNoWatchdogNoInterrupt(t *testing.T) {

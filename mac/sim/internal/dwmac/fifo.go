@@ -10,6 +10,7 @@ type RXFrame struct {
 	Cut      bool      // never write the last descriptor
 	NoFirst  bool      // do not mark the first descriptor
 	BadCount bool      // write a junk length
+	Context  bool      // a context descriptor follows
 }
 
 // CopyTo copies the bytes from off on.

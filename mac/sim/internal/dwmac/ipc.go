@@ -24,7 +24,10 @@ const (
 )
 
 // CountIPC counts what the receive checksum engine has found in a good frame.
-func (c *MMC) CountIPC(v offload.Verdict) {
+func (c *MMC) CountIPC(v offload.Verdict) { CountIPC(c, v) }
+
+// CountIPC is MMC.CountIPC for any counters.
+func CountIPC(c Counters, v offload.Verdict) {
 	add := func(counter uint32) {
 		n := v.Length
 		if counter >= ipcUDPGood {

@@ -119,8 +119,16 @@ func (c *MMC) Pending() (rx, tx, ipc bool) {
 		c.load(dwregs.MMCIPCInt)&^c.load(dwregs.MMCIPCIntMask) != 0
 }
 
+// Counters count by the names that counters have in GMAC3 and GMAC4 (dwregs.MMC…).
+type Counters interface {
+	Count(counter uint32, n int)
+}
+
 // CountTX counts a frame that was sent, which is without its FCS.
-func (c *MMC) CountTX(f []byte) {
+func (c *MMC) CountTX(f []byte) { CountTX(c, f) }
+
+// CountTX counts a frame that was sent, which is without its FCS.
+func CountTX(c Counters, f []byte) {
 	n := len(f) + FCSLen
 	c.Count(dwregs.MMCTxOctets, n)
 	c.Count(dwregs.MMCTxOctetsG, n)
@@ -148,6 +156,11 @@ func (c *MMC) CountTX(f []byte) {
 // CountRX counts a frame of n bytes with FCS that has passed the filter. Frames
 // longer than giant are too long.
 func (c *MMC) CountRX(f []byte, n, giant int, tagged, good bool) {
+	CountRX(c, f, n, giant, tagged, good)
+}
+
+// CountRX is MMC.CountRX for any counters.
+func CountRX(c Counters, f []byte, n, giant int, tagged, good bool) {
 	c.Count(dwregs.MMCRxPackets, 1)
 	c.Count(dwregs.MMCRxOctets, n)
 	c.Count(dwregs.MMCRx64+4*bin(n), 1)

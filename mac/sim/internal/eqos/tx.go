@@ -1,4 +1,4 @@
-package dwmac4
+package eqos
 
 import (
 	"encoding/binary"
@@ -23,7 +23,7 @@ type transmitter struct {
 	mu      sync.Mutex
 	running bool
 	gen     uint64 // changes with every reset
-	ch      [gmac4.MaxChannels]txChannel
+	ch      [maxChannels]txChannel
 	out     func(frame []byte)
 	control [60]byte // a pause frame
 	junk    uint64
@@ -40,7 +40,7 @@ const (
 
 // pumpTX is the transmit engine: it sends what the channels hold, one frame of
 // each in turn.
-func (m *Model) pumpTX() {
+func (m *Engine) pumpTX() {
 	t := &m.tx
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -50,7 +50,7 @@ func (m *Model) pumpTX() {
 	t.running = true
 	for more := true; more && !m.closed.Load(); {
 		more = m.sendPause()
-		for c := range m.cfg.Queues {
+		for c := range m.cfg.Channels {
 			t.ch[c].busy.Store(true)
 			more = m.sendOne(c) || more
 			t.ch[c].busy.Store(false)
@@ -61,19 +61,18 @@ func (m *Model) pumpTX() {
 
 // blocked reports whether no frame may leave: transmitter off, link down, or
 // paused by the partner.
-func (m *Model) blocked() bool {
-	config := m.load(gmac4.MACConfig)
-	return config&gmac4.ConfigTE == 0 || !m.link.Load().Up && config&gmac4.ConfigLM == 0 || m.tx.pausedUntil.Load() != 0
+func (m *Engine) blocked() bool {
+	return !m.mac.Transmitting() || !m.link.Load().Up && !m.mac.Loopback() || m.tx.pausedUntil.Load() != 0
 }
 
 // sendOne sends the next frame of channel c and reports whether there was one.
-func (m *Model) sendOne(c int) bool {
+func (m *Engine) sendOne(c int) bool {
 	ch := &m.tx.ch[c]
-	if ch.stuck || m.queue(c, gmac4.TxQOpMode)&gmac4.TxQOpTXQEN == 0 || m.blocked() || !m.gather(c) {
+	if ch.stuck || m.Queue(c, gmac4.TxQOpMode)&gmac4.TxQOpTXQEN == 0 || m.blocked() || !m.gather(c) {
 		return false
 	}
 	gen, epoch := m.tx.gen, ch.epoch
-	status, fits := m.sendFrame(c)
+	e, fits := m.sendFrame(c)
 	if m.tx.gen != gen || ch.epoch != epoch {
 		return true
 	}
@@ -81,16 +80,16 @@ func (m *Model) sendOne(c int) bool {
 		ch.stuck = true
 		return false
 	}
-	m.finish(c, status)
+	m.finish(c, e)
 	return true
 }
 
 // sendFrame sends what gather has collected: one frame or its segments. fits is
 // false when the queue's FIFO can never hold it.
-func (m *Model) sendFrame(c int) (status uint32, fits bool) {
+func (m *Engine) sendFrame(c int) (e TXErrors, fits bool) {
 	ch := &m.tx.ch[c]
 	if ch.tso {
-		return 0, m.sendSegments(c)
+		return e, m.sendSegments(c)
 	}
 	f := ch.data
 	if ch.cpc() >= 2 && len(f) > dwmac.FCSLen {
@@ -100,50 +99,44 @@ func (m *Model) sendFrame(c int) (status uint32, fits bool) {
 		f = append(f, 0)
 	}
 	if n := int(field.Get(dwregs.TDES3FL, ch.first)); n != len(ch.data) {
-		m.bad.Record("channel %d: TDES3.FL %d, descriptors hold %d", c, n, len(ch.data))
+		m.Bad.Record("channel %d: TDES3.FL %d, descriptors hold %d", c, n, len(ch.data))
 	}
 	if !m.fitsFIFO(c, len(f)) {
-		return 0, false
+		return e, false
 	}
 	if cic := field.Get(dwregs.TDES3CIC, ch.first); cic != dwregs.CICNone && !m.cfg.NoTXChecksum {
-		status = m.insert(c, f, cic)
+		e = m.insert(c, f, cic)
 	}
 	m.emit(c, f)
-	return status, true
+	return e, true
 }
 
-// insert puts checksums into a frame and returns its write-back status.
-func (m *Model) insert(c int, f []byte, cic uint32) (status uint32) {
-	if m.queue(c, gmac4.TxQOpMode)&gmac4.TxQOpTSF == 0 {
-		m.bad.Record("channel %d: checksum insertion without store and forward", c)
-		return 0
+// insert puts checksums into a frame.
+func (m *Engine) insert(c int, f []byte, cic uint32) (e TXErrors) {
+	if m.Queue(c, gmac4.TxQOpMode)&gmac4.TxQOpTSF == 0 {
+		m.Bad.Record("channel %d: checksum insertion without store and forward", c)
+		return e
 	}
-	header, payload := offload.Insert(f, offload.Mode(cic))
-	if header {
-		status |= gmac4.TDES3IHE | gmac4.TDES3ES
-	}
-	if payload {
-		status |= gmac4.TDES3PCE | gmac4.TDES3ES
-	}
+	e.Header, e.Payload = offload.Insert(f, offload.Mode(cic))
 	m.stat.checksums.Add(1)
-	return status
+	return e
 }
 
 // sendSegments sends a frame of the segmentation engine.
-func (m *Model) sendSegments(c int) bool {
+func (m *Engine) sendSegments(c int) bool {
 	ch := &m.tx.ch[c]
 	mss := ch.mss
 	if mss == 0 {
-		mss = int(field.Get(gmac4.ControlMSS, m.channel(c, gmac4.ChanControl)))
+		mss = int(field.Get(m.at.ControlMSS, m.Channel(c, gmac4.ChanControl)))
 	}
 	l4 := 4 * int(field.Get(dwregs.TDES3THL, ch.first))
 	if n := int(ch.first & dwregs.TDES3TPL); n != len(ch.data)-ch.header {
-		m.bad.Record("channel %d: TDES3.TPL %d, descriptors hold %d", c, n, len(ch.data)-ch.header)
+		m.Bad.Record("channel %d: TDES3.TPL %d, descriptors hold %d", c, n, len(ch.data)-ch.header)
 	}
 	header, payload := ch.data[:ch.header], ch.data[ch.header:]
 	s, ok := offload.NewSegmenter(header, payload, l4, mss)
 	if !ok || mss < dwregs.MinMSS || len(payload) == 0 {
-		m.bad.Record("channel %d: segmentation of %d bytes behind a header of %d (L4 %d), MSS %d", c, len(payload), len(header), l4, mss)
+		m.Bad.Record("channel %d: segmentation of %d bytes behind a header of %d (L4 %d), MSS %d", c, len(payload), len(header), l4, mss)
 		return false
 	}
 	if !m.fitsFIFO(c, len(header)+min(mss, len(payload))) {
@@ -166,24 +159,24 @@ func (m *Model) sendSegments(c int) bool {
 
 // fitsFIFO reports whether a frame of n bytes and one burst fit into the queue,
 // which storing before forwarding needs.
-func (m *Model) fitsFIFO(c, n int) bool {
-	mode := m.queue(c, gmac4.TxQOpMode)
+func (m *Engine) fitsFIFO(c, n int) bool {
+	mode := m.Queue(c, gmac4.TxQOpMode)
 	if mode&gmac4.TxQOpTSF == 0 {
 		return true
 	}
-	burst := 8 * int(field.Get(gmac4.TxControlPBL, m.channel(c, gmac4.ChanTxControl)))
-	if m.channel(c, gmac4.ChanControl)&gmac4.ControlPBLx8 != 0 {
+	burst := 8 * int(field.Get(gmac4.TxControlPBL, m.Channel(c, gmac4.ChanTxControl)))
+	if m.Channel(c, gmac4.ChanControl)&gmac4.ControlPBLx8 != 0 {
 		burst *= 8
 	}
-	return n+burst <= (int(field.Get(gmac4.TxQOpTQS, mode))+1)*256
+	return n+burst <= (int(field.Get(m.at.TQS, mode))+1)*256
 }
 
 // emit counts a frame and puts it on the wire with the lock released.
-func (m *Model) emit(c int, f []byte) {
+func (m *Engine) emit(c int, f []byte) {
 	t := &m.tx
 	m.stat.tx[c].Add(1)
-	m.mmc.CountTX(f)
-	out, loop := t.out, m.load(gmac4.MACConfig)&gmac4.ConfigLM != 0
+	dwmac.CountTX(m.count, f)
+	out, loop := t.out, m.mac.Loopback()
 	t.mu.Unlock()
 	switch {
 	case loop:
@@ -196,9 +189,8 @@ func (m *Model) emit(c int, f []byte) {
 
 // sendPause sends the pause frame that the receiver asked for. A pause from the
 // partner does not hold it up.
-func (m *Model) sendPause() bool {
-	config := m.load(gmac4.MACConfig)
-	if config&gmac4.ConfigTE == 0 || !m.link.Load().Up {
+func (m *Engine) sendPause() bool {
+	if !m.mac.Transmitting() || !m.link.Load().Up {
 		return false
 	}
 	kind := m.tx.pause.Swap(0)
@@ -207,27 +199,27 @@ func (m *Model) sendPause() bool {
 	}
 	quanta := uint16(0)
 	if kind == pauseOn {
-		quanta = uint16(field.Get(gmac4.TxFlowPT, m.load(gmac4.TxFlow(0))))
+		quanta = uint16(field.Get(gmac4.TxFlowPT, m.Load(gmac4.TxFlow(0))))
 	}
-	dwmac.PutPause(&m.tx.control, m.load(gmac4.AddrHigh(0)), m.load(gmac4.AddrLow(0)), quanta)
-	m.mmc.Count(dwregs.MMCTxPause, 1)
+	dwmac.PutPause(&m.tx.control, m.Load(gmac4.AddrHigh(0)), m.Load(gmac4.AddrLow(0)), quanta)
+	m.count.Count(dwregs.MMCTxPause, 1)
 	m.emit(0, m.tx.control[:])
 	return true
 }
 
 // pauseFrame looks at a received MAC control frame, and reports whether the
 // transmitter may go on. rx.mu is held.
-func (m *Model) pauseFrame(f []byte, good bool) bool {
+func (m *Engine) pauseFrame(f []byte, good bool) bool {
 	if !good || binary.BigEndian.Uint16(f[14:]) != dwmac.OpPause {
 		return false
 	}
 	if a := mac.HardwareAddr(f[:6]); a != dwmac.PauseAddr {
-		if !m.rx.filter.Own(a) || m.load(gmac4.MACRxFlow)&gmac4.RxFlowUP == 0 {
+		if !m.rx.filter.Own(a) || m.Load(gmac4.MACRxFlow)&gmac4.RxFlowUP == 0 {
 			return false
 		}
 	}
-	m.mmc.Count(dwregs.MMCRxPause, 1)
-	if m.load(gmac4.MACRxFlow)&gmac4.RxFlowRFE == 0 {
+	m.count.Count(dwregs.MMCRxPause, 1)
+	if m.Load(gmac4.MACRxFlow)&gmac4.RxFlowRFE == 0 {
 		return false
 	}
 	quanta := time.Duration(binary.BigEndian.Uint16(f[16:]))
@@ -248,7 +240,7 @@ func (m *Model) pauseFrame(f []byte, good bool) bool {
 	return false
 }
 
-func (m *Model) pauseOver() {
+func (m *Engine) pauseOver() {
 	until := m.tx.pausedUntil.Load()
 	if until != 0 && m.clock.Now().UnixNano() >= until && m.tx.pausedUntil.CompareAndSwap(until, 0) {
 		m.txEngine.Kick()
@@ -256,18 +248,18 @@ func (m *Model) pauseOver() {
 }
 
 // flushTX throws away what queue c holds (TXQ_OP_MODE.FTQ).
-func (m *Model) flushTX(c int) {
+func (m *Engine) flushTX(c int) {
 	m.tx.mu.Lock()
 	defer m.tx.mu.Unlock()
 	ch := &m.tx.ch[c]
 	if ch.stuck {
 		ch.stuck = false
-		m.finish(c, gmac4.TDES3FF|gmac4.TDES3ES)
+		m.finish(c, TXErrors{Flushed: true})
 	}
 }
 
 // txDebug is MTL_TxQq_Debug.
-func (m *Model) txDebug(q int) (v uint32) {
+func (m *Engine) txDebug(q int) (v uint32) {
 	if m.tx.ch[q].holding.Load() {
 		v = gmac4.TxQDebugTXQ | field.Put(gmac4.TxQDebugTRC, gmac4.TRCRead) | field.Put(gmac4.TxQDebugPTXQ, 1)
 	}

@@ -1,4 +1,4 @@
-package dwmac4
+package eqos
 
 import (
 	"sync/atomic"
@@ -41,36 +41,36 @@ type txChannel struct {
 // cpc is TDES3.CPC of the frame.
 func (ch *txChannel) cpc() uint32 { return field.Get(dwregs.TDES3CPC, ch.first) }
 
-func (m *Model) txAddr(c int) uint64 {
+func (m *Engine) txAddr(c int) uint64 {
 	return m.tx.ch[c].base + uint64(m.tx.ch[c].idx)*m.stride(c)
 }
 
 // txSlots is the length of the ring.
-func (m *Model) txSlots(c int) int { return int(m.channel(c, gmac4.ChanTxRingLen)) + 1 }
+func (m *Engine) txSlots(c int) int { return int(m.Channel(c, m.at.ChanTxRingLen)) + 1 }
 
 // setTXList is a write to the ring's address.
-func (m *Model) setTXList(c int, r, v uint32) {
+func (m *Engine) setTXList(c int, r, v uint32) {
 	m.tx.mu.Lock()
 	defer m.tx.mu.Unlock()
 	if r == gmac4.ChanTxList {
 		v &= busMask
 	}
-	m.store(gmac4.ChanBase(c)+r, v)
-	if m.channel(c, gmac4.ChanTxControl)&gmac4.TxControlST != 0 {
-		m.bad.Record("channel %d: transmit ring address written while DMA runs", c)
+	m.Store(m.at.Channel(c)+r, v)
+	if m.Channel(c, gmac4.ChanTxControl)&gmac4.TxControlST != 0 {
+		m.Bad.Record("channel %d: transmit ring address written while DMA runs", c)
 	}
 	ch := &m.tx.ch[c]
-	ch.base = m.address(m.channel(c, gmac4.ChanTxListHigh), m.channel(c, gmac4.ChanTxList))
+	ch.base = m.Address(m.Channel(c, gmac4.ChanTxListHigh), m.Channel(c, gmac4.ChanTxList))
 	ch.idx, ch.partial, ch.data, ch.stuck = 0, false, ch.data[:0], false
 	ch.epoch++
 	ch.holding.Store(false)
-	m.store(gmac4.ChanBase(c)+gmac4.ChanCurTxDesc, uint32(ch.base))
+	m.Store(m.at.Channel(c)+gmac4.ChanCurTxDesc, uint32(ch.base))
 }
 
 // setTXControl is a write to TX_CONTROL.
-func (m *Model) setTXControl(c int, v uint32) {
+func (m *Engine) setTXControl(c int, v uint32) {
 	m.tx.mu.Lock()
-	changed := (m.regs[(gmac4.ChanBase(c)+gmac4.ChanTxControl)/4].Swap(v) ^ v) & gmac4.TxControlST
+	changed := (m.regs[(m.at.Channel(c)+gmac4.ChanTxControl)/4].Swap(v) ^ v) & gmac4.TxControlST
 	on := v&gmac4.TxControlST != 0
 	if ch := &m.tx.ch[c]; changed != 0 && on {
 		ch.stopped, ch.budget = false, m.txSlots(c)
@@ -78,14 +78,14 @@ func (m *Model) setTXControl(c int, v uint32) {
 	}
 	m.tx.mu.Unlock()
 	if changed != 0 && !on {
-		m.raise(c, gmac4.IntTPS)
+		m.Raise(c, gmac4.IntTPS)
 	}
 	m.txEngine.Kick()
 }
 
 // gather collects the next frame of channel c and reports whether all of it is
 // there. The last descriptor stays the current one until finish. tx.mu is held.
-func (m *Model) gather(c int) bool {
+func (m *Engine) gather(c int) bool {
 	ch := &m.tx.ch[c]
 	for {
 		w := m.fetchTX(c)
@@ -99,11 +99,11 @@ func (m *Model) gather(c int) bool {
 		}
 		if d[3]&dwregs.TDES3FD != 0 {
 			if ch.partial {
-				m.bad.Record("channel %d: transmit descriptor %d starts a frame inside another", c, ch.idx)
+				m.Bad.Record("channel %d: transmit descriptor %d starts a frame inside another", c, ch.idx)
 			}
 			m.begin(c, d)
 		} else if !ch.partial {
-			m.bad.Record("channel %d: transmit descriptor %d goes on a frame that has not started", c, ch.idx)
+			m.Bad.Record("channel %d: transmit descriptor %d goes on a frame that has not started", c, ch.idx)
 			m.advanceTX(c, w, d[3]&^dwregs.TDES3OWN)
 			continue
 		}
@@ -122,9 +122,9 @@ func (m *Model) gather(c int) bool {
 
 // fetchTX returns the current descriptor when the device owns it, or suspends
 // the channel.
-func (m *Model) fetchTX(c int) []uint32 {
+func (m *Engine) fetchTX(c int) []uint32 {
 	ch := &m.tx.ch[c]
-	if m.channel(c, gmac4.ChanTxControl)&gmac4.TxControlST == 0 || ch.dead.Load() {
+	if m.Channel(c, gmac4.ChanTxControl)&gmac4.TxControlST == 0 || ch.dead.Load() {
 		return nil
 	}
 	if ch.tailWritten.Swap(false) {
@@ -135,7 +135,7 @@ func (m *Model) fetchTX(c int) []uint32 {
 		return nil
 	}
 	// Descriptors that keep OWN for ever (sim.StuckOwn) must not send for ever.
-	if m.channel(c, gmac4.ChanTxTail) != uint32(m.txAddr(c)) && ch.budget > 0 {
+	if m.Channel(c, m.at.ChanTxTail) != uint32(m.txAddr(c)) && ch.budget > 0 {
 		w, ok := m.descriptor(m.txAddr(c), false)
 		if !ok {
 			m.busError(c, &ch.dead, field.Put(gmac4.StatusTEB, gmac4.BusErrDescriptorRead))
@@ -147,12 +147,12 @@ func (m *Model) fetchTX(c int) []uint32 {
 	}
 	ch.stopped = true
 	ch.waiting.Store(true)
-	m.raise(c, gmac4.IntTBU)
+	m.Raise(c, gmac4.IntTBU)
 	return nil
 }
 
 // context takes over a context descriptor. What it sets stays until changed.
-func (m *Model) context(c int, w []uint32, d [dwregs.DescriptorWords]uint32) {
+func (m *Engine) context(c int, w []uint32, d [dwregs.DescriptorWords]uint32) {
 	ch := &m.tx.ch[c]
 	back := d[3] &^ dwregs.TDES3OWN
 	if d[3]&dwregs.TDES3CtxTCMSSV != 0 {
@@ -160,22 +160,22 @@ func (m *Model) context(c int, w []uint32, d [dwregs.DescriptorWords]uint32) {
 		m.stat.mss.Add(1)
 	}
 	if ch.partial {
-		m.bad.Record("channel %d: context descriptor %d inside a frame", c, ch.idx)
+		m.Bad.Record("channel %d: context descriptor %d inside a frame", c, ch.idx)
 		back |= dwregs.TDES3CtxCDE
-		m.raise(c, gmac4.IntCDE)
+		m.Raise(c, gmac4.IntCDE)
 	}
 	m.advanceTX(c, w, back)
 }
 
 // begin takes over a first descriptor.
-func (m *Model) begin(c int, d [dwregs.DescriptorWords]uint32) {
+func (m *Engine) begin(c int, d [dwregs.DescriptorWords]uint32) {
 	ch := &m.tx.ch[c]
 	ch.data, ch.partial, ch.first, ch.header = ch.data[:0], true, d[3], 0
 	ch.tso = false
 	if d[3]&dwregs.TDES3TSE != 0 {
-		ch.tso = !m.cfg.NoTSO && m.channel(c, gmac4.ChanTxControl)&gmac4.TxControlTSE != 0
+		ch.tso = !m.cfg.NoTSO && m.Channel(c, gmac4.ChanTxControl)&gmac4.TxControlTSE != 0
 		if !ch.tso {
-			m.bad.Record("channel %d: segmentation asked for and not enabled", c)
+			m.Bad.Record("channel %d: segmentation asked for and not enabled", c)
 			ch.first = 0
 		}
 		ch.header = int(d[2] & dwregs.TDES2HL)
@@ -183,10 +183,10 @@ func (m *Model) begin(c int, d [dwregs.DescriptorWords]uint32) {
 }
 
 // readTX adds the buffers of a descriptor to the frame.
-func (m *Model) readTX(c int, d [dwregs.DescriptorWords]uint32) bool {
+func (m *Engine) readTX(c int, d [dwregs.DescriptorWords]uint32) bool {
 	b1, b2 := field.Get(dwregs.TDES2B1L, d[2]), field.Get(dwregs.TDES2B2L, d[2])
-	if m.cfg.AddressBits > 32 && m.load(gmac4.DMASysBus)&gmac4.SysBusEAME != 0 {
-		return m.readBuffer(c, m.address(d[1], d[0]), int(b1))
+	if m.cfg.AddressBits > 32 && m.Load(m.at.SysBus)&gmac4.SysBusEAME != 0 {
+		return m.readBuffer(c, m.Address(d[1], d[0]), int(b1))
 	}
 	return m.readBuffer(c, uint64(d[0]), int(b1)) && m.readBuffer(c, uint64(d[1]), int(b2))
 }
@@ -194,7 +194,7 @@ func (m *Model) readTX(c int, d [dwregs.DescriptorWords]uint32) bool {
 // maxGather bounds a frame: a header and the largest TPL.
 const maxGather = dwregs.MaxHeader + dwregs.MaxPayload
 
-func (m *Model) readBuffer(c int, addr uint64, n int) bool {
+func (m *Engine) readBuffer(c int, addr uint64, n int) bool {
 	ch := &m.tx.ch[c]
 	if n == 0 {
 		return true
@@ -205,31 +205,31 @@ func (m *Model) readBuffer(c int, addr uint64, n int) bool {
 		return false
 	}
 	if len(ch.data)+n > maxGather {
-		m.bad.Record("channel %d: transmit frame of more than %d bytes", c, maxGather)
+		m.Bad.Record("channel %d: transmit frame of more than %d bytes", c, maxGather)
 		return true
 	}
 	ch.data = append(ch.data, b...)
-	m.store(gmac4.ChanBase(c)+gmac4.ChanCurTxBuf, uint32(addr))
-	m.store(gmac4.ChanBase(c)+gmac4.ChanCurTxBufH, uint32(addr>>32))
+	m.Store(m.at.Channel(c)+gmac4.ChanCurTxBuf, uint32(addr))
+	m.Store(m.at.Channel(c)+gmac4.ChanCurTxBufH, uint32(addr>>32))
 	return true
 }
 
 // advanceTX writes the last word of the current descriptor back and goes on to
 // the next.
-func (m *Model) advanceTX(c int, w []uint32, d3 uint32) {
+func (m *Engine) advanceTX(c int, w []uint32, d3 uint32) {
 	ch := &m.tx.ch[c]
 	ch.budget--
-	if ch.idx++; ch.idx > m.channel(c, gmac4.ChanTxRingLen) {
+	if ch.idx++; ch.idx > m.Channel(c, m.at.ChanTxRingLen) {
 		ch.idx = 0
 	}
-	m.store(gmac4.ChanBase(c)+gmac4.ChanCurTxDesc, uint32(m.txAddr(c)))
+	m.Store(m.at.Channel(c)+gmac4.ChanCurTxDesc, uint32(m.txAddr(c)))
 	if !m.faults.Hit(sim.StuckOwn) {
 		atomic.StoreUint32(&w[3], d3)
 	}
 }
 
 // finish gives the last descriptor of a frame back, all words of it overwritten.
-func (m *Model) finish(c int, status uint32) {
+func (m *Engine) finish(c int, e TXErrors) {
 	ch := &m.tx.ch[c]
 	ch.data = ch.data[:0]
 	ch.holding.Store(false)
@@ -240,19 +240,19 @@ func (m *Model) finish(c int, status uint32) {
 	}
 	m.tx.junk = dwmac.Junk(m.tx.junk)
 	w[0], w[1], w[2] = uint32(m.tx.junk), uint32(m.tx.junk>>32), ^uint32(m.tx.junk)
-	m.advanceTX(c, w, status|ch.lastD3&(dwregs.TDES3FD|dwregs.TDES3LD))
+	m.advanceTX(c, w, m.mac.TXStatus(e)|ch.lastD3&(dwregs.TDES3FD|dwregs.TDES3LD))
 	if ch.last&dwregs.TDES2IOC != 0 {
-		m.raise(c, gmac4.IntTI)
+		m.Raise(c, gmac4.IntTI)
 	}
 }
 
 // txState is the transmit state of channel c in DMA_Debug_Status.
-func (m *Model) txState(c int) uint32 {
+func (m *Engine) txState(c int) uint32 {
 	ch := &m.tx.ch[c]
 	switch {
 	case ch.busy.Load() || ch.holding.Load():
 		return gmac4.TxStateRead
-	case ch.dead.Load() || m.channel(c, gmac4.ChanTxControl)&gmac4.TxControlST == 0:
+	case ch.dead.Load() || m.Channel(c, gmac4.ChanTxControl)&gmac4.TxControlST == 0:
 		return gmac4.StateStopped
 	case ch.waiting.Load():
 		return gmac4.TxStateSuspended
@@ -261,7 +261,7 @@ func (m *Model) txState(c int) uint32 {
 }
 
 // resetTX is the transmitter's part of a reset.
-func (m *Model) resetTX() {
+func (m *Engine) resetTX() {
 	m.tx.gen++
 	m.tx.pause.Store(0)
 	for c := range m.tx.ch {

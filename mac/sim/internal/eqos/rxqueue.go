@@ -1,4 +1,4 @@
-package dwmac4
+package eqos
 
 import (
 	"github.com/barewire/barewire/mac/internal/dwregs"
@@ -14,19 +14,19 @@ type rxQueue struct {
 }
 
 // rxFIFO is the programmed size of queue q in bytes.
-func (m *Model) rxFIFO(q int) int {
-	return (int(field.Get(gmac4.RxQOpRQS, m.queue(q, gmac4.RxQOpMode))) + 1) * 256
+func (m *Engine) rxFIFO(q int) int {
+	return (int(field.Get(m.at.RQS, m.Queue(q, m.at.RxQOpMode))) + 1) * 256
 }
 
 // queueFrame hands a frame to DMA, or puts it into queue q when DMA cannot take
 // it now. rx.mu is held.
-func (m *Model) queueFrame(q int, f *dwmac.RXFrame) {
+func (m *Engine) queueFrame(q int, f *dwmac.RXFrame) {
 	rq, ch := &m.rx.q[q], &m.rx.ch[f.Channel]
 	if rq.Len() > 0 && ch.tailWritten.Load() {
 		m.drain(f.Channel)
 	}
 	size := m.rxFIFO(q)
-	if f.N > size && m.queue(q, gmac4.RxQOpMode)&gmac4.RxQOpRSF != 0 {
+	if f.N > size && m.Queue(q, m.at.RxQOpMode)&gmac4.RxQOpRSF != 0 {
 		m.overflow(q)
 		return
 	}
@@ -40,7 +40,7 @@ func (m *Model) queueFrame(q int, f *dwmac.RXFrame) {
 			return
 		}
 	}
-	if m.channel(f.Channel, gmac4.ChanRxControl)&(gmac4.RxControlSR|gmac4.RxControlRPF) == gmac4.RxControlRPF {
+	if control := m.Channel(f.Channel, gmac4.ChanRxControl); control&m.at.RPF != 0 && control&gmac4.RxControlSR == 0 {
 		m.missed(q, f.Channel)
 		return
 	}
@@ -53,35 +53,37 @@ func (m *Model) queueFrame(q int, f *dwmac.RXFrame) {
 }
 
 // overflow counts a frame that found the FIFO of queue q full.
-func (m *Model) overflow(q int) {
-	off := gmac4.QueueBase(q) + gmac4.RxQMissed
+func (m *Engine) overflow(q int) {
+	off := m.at.Queue(q) + m.at.RxQMissed
 	m.bump(off, gmac4.RxQMissedOverflow, gmac4.RxQMissedOvfOver)
-	m.mmc.Count(dwregs.MMCRxOverflow, 1)
+	m.count.Count(dwregs.MMCRxOverflow, 1)
 	m.stat.overflow.Add(1)
-	m.or(gmac4.QueueBase(q)+gmac4.QInt, gmac4.QIntRXOVF)
+	m.Or(m.at.Queue(q)+m.at.QIntStatus, gmac4.QIntRXOVF)
 }
 
 // missed counts a frame that stopped DMA flushed.
-func (m *Model) missed(q, c int) {
-	m.bump(gmac4.QueueBase(q)+gmac4.RxQMissed, gmac4.RxQMissedMissed, gmac4.RxQMissedMisOver)
-	m.bump(gmac4.ChanBase(c)+gmac4.ChanMissed, gmac4.MissedCount, gmac4.MissedOverflow)
+func (m *Engine) missed(q, c int) {
+	m.bump(m.at.Queue(q)+m.at.RxQMissed, gmac4.RxQMissedMissed, gmac4.RxQMissedMisOver)
+	if m.at.ChanMissed != 0 {
+		m.bump(m.at.Channel(c)+m.at.ChanMissed, gmac4.MissedCount, gmac4.MissedOverflow)
+	}
 }
 
 // bump adds one to the counter in field count, and sets over when it wraps.
-func (m *Model) bump(off, count, over uint32) {
-	v := m.load(off)
+func (m *Engine) bump(off, count, over uint32) {
+	v := m.Load(off)
 	n := field.Get(count, v) + 1
 	next := v&^count | field.Put(count, n)
 	if field.Put(count, n)&count == 0 {
 		next |= over
 	}
-	m.store(off, next)
+	m.Store(off, next)
 }
 
 // pumpRX moves what waits in the queues. It is the receive engine.
-func (m *Model) pumpRX() {
+func (m *Engine) pumpRX() {
 	m.rx.mu.Lock()
-	for c := range m.cfg.Queues {
+	for c := range m.cfg.Channels {
 		m.drain(c)
 	}
 	kick := m.tx.pause.Load() != 0
@@ -93,15 +95,18 @@ func (m *Model) pumpRX() {
 
 // drain moves waiting frames of channel c to memory, as far as there are
 // descriptors.
-func (m *Model) drain(c int) {
+func (m *Engine) drain(c int) {
 	ch := &m.rx.ch[c]
 	ch.busy.Store(true)
 	defer ch.busy.Store(false)
-	control := m.channel(c, gmac4.ChanRxControl)
+	control := m.Channel(c, gmac4.ChanRxControl)
 	if control&gmac4.RxControlSR == 0 {
-		if control&gmac4.RxControlRPF != 0 {
+		if control&m.at.RPF != 0 {
 			m.flushRX(c)
 		}
+		return
+	}
+	if ch.stamp && !m.writeContext(c) {
 		return
 	}
 	m.fetchRX(c)
@@ -116,11 +121,11 @@ func (m *Model) drain(c int) {
 }
 
 // waitingQueue is a queue whose first frame is for channel c, or -1.
-func (m *Model) waitingQueue(c int) int {
+func (m *Engine) waitingQueue(c int) int {
 	if ch := &m.rx.ch[c]; ch.pieces > 0 {
 		return ch.queue
 	}
-	for q := range m.cfg.Queues {
+	for q := range m.cfg.RXQueues {
 		if rq := &m.rx.q[q]; rq.Len() > 0 && rq.First().Channel == c {
 			return q
 		}
@@ -129,7 +134,7 @@ func (m *Model) waitingQueue(c int) int {
 }
 
 // flushRX throws away the frames that wait for a stopped channel.
-func (m *Model) flushRX(c int) {
+func (m *Engine) flushRX(c int) {
 	for {
 		q := m.waitingQueue(c)
 		if q < 0 {
@@ -142,24 +147,24 @@ func (m *Model) flushRX(c int) {
 	}
 }
 
-// threshold is the fill level that field level of RxQOpMode stands for.
-func (m *Model) threshold(q int, level uint32) int {
-	return m.rxFIFO(q) - 1024 - 512*int(field.Get(level, m.queue(q, gmac4.RxQOpMode)))
+// threshold is the fill level that field level stands for.
+func (m *Engine) threshold(q int, level uint32) int {
+	return m.rxFIFO(q) - 1024 - 512*int(field.Get(level, m.Queue(q, m.at.Flow)))
 }
 
 // flowControl asks for a pause frame when the fill of queue q passes RFA, and
 // for its end below RFD.
-func (m *Model) flowControl(q int) {
+func (m *Engine) flowControl(q int) {
 	rq := &m.rx.q[q]
-	flow := m.load(gmac4.TxFlow(0))
-	if m.queue(q, gmac4.RxQOpMode)&gmac4.RxQOpEHFC == 0 || flow&gmac4.TxFlowTFE == 0 {
+	flow := m.Load(gmac4.TxFlow(0))
+	if m.Queue(q, m.at.RxQOpMode)&gmac4.RxQOpEHFC == 0 || flow&gmac4.TxFlowTFE == 0 {
 		return
 	}
 	switch {
-	case !rq.paused && rq.Bytes() > m.threshold(q, gmac4.RxQOpRFA):
+	case !rq.paused && rq.Bytes() > m.threshold(q, m.at.RFA):
 		rq.paused = true
 		m.tx.pause.Store(pauseOn)
-	case rq.paused && rq.Bytes() <= m.threshold(q, gmac4.RxQOpRFD):
+	case rq.paused && rq.Bytes() <= m.threshold(q, m.at.RFD):
 		rq.paused = false
 		if flow&gmac4.TxFlowDZPQ == 0 {
 			m.tx.pause.Store(pauseOff)
@@ -168,7 +173,7 @@ func (m *Model) flowControl(q int) {
 }
 
 // rxDebug is MTL_RxQq_Debug.
-func (m *Model) rxDebug(q int) uint32 {
+func (m *Engine) rxDebug(q int) uint32 {
 	m.rx.mu.Lock()
 	defer m.rx.mu.Unlock()
 	rq, level := &m.rx.q[q], uint32(0)
@@ -176,7 +181,7 @@ func (m *Model) rxDebug(q int) uint32 {
 	case rq.Len() == 0:
 	case rq.Bytes()+dwmac.MinFrame > m.rxFIFO(q):
 		level = 3
-	case rq.Bytes() > m.threshold(q, gmac4.RxQOpRFA):
+	case rq.Bytes() > m.threshold(q, m.at.RFA):
 		level = 2
 	default:
 		level = 1

@@ -1,14 +1,12 @@
-package dwmac4
+package eqos
 
 import (
 	"sync/atomic"
-
-	"github.com/barewire/barewire/mac/internal/gmac4"
 )
 
-// stats count what no register shows.
-type stats struct {
-	rx, tx                                 [gmac4.MaxChannels]atomic.Uint64
+// counts are what no register shows.
+type counts struct {
+	rx, tx                                 [maxChannels]atomic.Uint64
 	filtered, noQueue, overflow            atomic.Uint64
 	watchdog, ioc                          atomic.Uint64
 	tsoFrames, tsoSegments, checksums, mss atomic.Uint64
@@ -17,7 +15,7 @@ type stats struct {
 // Stats are counts of the model's own, for tests.
 type Stats struct {
 	// RX and TX are frames by DMA channel; TX counts segments.
-	RX, TX [gmac4.MaxChannels]uint64
+	RX, TX [maxChannels]uint64
 	// Filtered frames did not pass the packet filter, NoQueue ones met a queue
 	// that MAC_RxQ_Ctrl0 leaves off, Overflow ones a full FIFO.
 	Filtered, NoQueue, Overflow uint64
@@ -28,8 +26,7 @@ type Stats struct {
 	TSOFrames, TSOSegments, Checksums, MSSContexts uint64
 }
 
-// Stats is a snapshot.
-func (m *Model) Stats() (s Stats) {
+func (m *Engine) stats() (s Stats) {
 	for c := range s.RX {
 		s.RX[c], s.TX[c] = m.stat.rx[c].Load(), m.stat.tx[c].Load()
 	}
