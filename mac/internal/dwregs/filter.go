@@ -26,8 +26,8 @@ const (
 // MAC_Address(n)_High. Low holds the first four bytes of the address, the first
 // in its lowest bits; High is written first, the core takes both over with Low.
 const (
-	AddrHighADDR uint32 = 0xFFFF  // bytes 4 and 5
-	AddrHighDCS  uint32 = 7 << 16 // DMA channel (GMAC4, XGMAC)
+	AddrHighADDR uint32 = 0xFFFF   // bytes 4 and 5
+	AddrHighDCS  uint32 = 15 << 16 // DMA channel (XGMAC; GMAC4 has three bits)
 	AddrHighMBC  uint32 = 63 << 24
 	AddrHighSA   uint32 = 1 << 30
 	AddrHighAE   uint32 = 1 << 31

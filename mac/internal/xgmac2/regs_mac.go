@@ -61,9 +61,6 @@ const MaxAddr = 32
 func AddrHigh(n int) uint32 { return MACAddr + 8*uint32(n) }
 func AddrLow(n int) uint32  { return MACAddr + 8*uint32(n) + 4 }
 
-// AddrHighDCS is the DMA channel of the address, for queues mapped dynamically.
-const AddrHighDCS uint32 = 15 << 16
-
 // MAC_Tx_Configuration. The speed code depends on the interface to the PHY as well
 // as on the speed.
 const (
