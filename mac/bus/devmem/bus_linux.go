@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"sync"
 	"time"
 
@@ -54,16 +53,7 @@ var (
 // The error wraps mac.ErrNoDevice when there is no such device or a driver has it, and
 // os.ErrPermission when the kernel does not allow it; it says what to do.
 func Open(dev string, opts *Options) (*Bus, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
-	if o.goarch == "" {
-		o.goarch = runtime.GOARCH
-	}
-	if o.PollPeriod == 0 {
-		o.PollPeriod = time.Millisecond
-	}
+	o := opts.withDefaults()
 	if o.ClockHz < 0 || o.PollPeriod < 0 {
 		return nil, fmt.Errorf("devmem: open %s: clock %d Hz, poll period %v: %w", dev, o.ClockHz, o.PollPeriod, mac.ErrConfig)
 	}
@@ -82,17 +72,13 @@ func Open(dev string, opts *Options) (*Bus, error) {
 }
 
 func (b *Bus) open() (err error) {
-	b.memory, err = hostmem.New(hostmem.Config{
-		Name: "devmem: " + b.name, Root: b.opts.root, Arch: b.opts.goarch, Device: b.device, Node: b.node,
-		Options: b.opts.Memory, Hooks: b.opts.hooks,
-	})
-	if err != nil {
+	if b.memory, err = b.opts.makeMemory(b.place); err != nil {
 		return err
 	}
 	path := b.opts.root.Path("/dev/mem")
 	b.fd, err = b.opts.hooks.OpenFile(path, true)
 	if err != nil {
-		return sysfs.Why(&os.PathError{Op: "open", Path: path, Err: err}, "the kernel has no /dev/mem (CONFIG_DEVMEM): use package uio or vfio", "run as root (CAP_SYS_RAWIO)")
+		return sysfs.Why(&os.PathError{Op: "open", Path: path, Err: err}, noDevMem, denied)
 	}
 	return b.lock()
 }

@@ -3,12 +3,66 @@ package devmem
 import (
 	"fmt"
 	"path/filepath"
+	"runtime"
+	"time"
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/bus/devtree"
+	"github.com/barewire/barewire/mac/bus/internal/hostmem"
 	"github.com/barewire/barewire/mac/bus/internal/sysfs"
 	"github.com/barewire/barewire/mac/bus/memory"
 )
+
+// What to do when /dev/mem cannot be opened.
+const (
+	noDevMem = "the kernel has no /dev/mem (CONFIG_DEVMEM): use package uio or vfio"
+	denied   = "run as root (CAP_SYS_RAWIO)"
+)
+
+// Check says why Open would fail on the machine whose root directory is root, "" being
+// this one, as far as that shows without mapping anything. opts may be nil.
+func Check(root, dev string, opts *Options) error {
+	o := opts.withDefaults()
+	o.root = sysfs.Root(root)
+	p, err := find(o, dev)
+	if err != nil {
+		return fmt.Errorf("devmem: %s: %w", dev, err)
+	}
+	m, err := o.makeMemory(p)
+	if err == nil {
+		err = m.Err()
+	}
+	if err == nil {
+		err = o.root.Usable("/dev/mem", noDevMem, denied)
+	}
+	if err != nil {
+		return fmt.Errorf("devmem: %s: %w", p.name, err)
+	}
+	return nil
+}
+
+// withDefaults is the options with what the zero value means filled in.
+func (o *Options) withDefaults() Options {
+	var full Options
+	if o != nil {
+		full = *o
+	}
+	if full.goarch == "" {
+		full.goarch = runtime.GOARCH
+	}
+	if full.PollPeriod == 0 {
+		full.PollPeriod = time.Millisecond
+	}
+	return full
+}
+
+// makeMemory chooses the DMA memory of a device at p.
+func (o *Options) makeMemory(p place) (*hostmem.Memory, error) {
+	return hostmem.New(hostmem.Config{
+		Name: "devmem: " + p.name, Root: o.root, Arch: o.goarch, Device: p.device, Node: p.node,
+		Options: o.Memory, Hooks: o.hooks,
+	})
+}
 
 // place is where a device is.
 type place struct {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -50,13 +49,7 @@ var _ mac.Bus = (*Bus)(nil)
 // when there is no such device or another driver has it, and says how to bind
 // it.
 func Open(dev string, opts *Options) (*Bus, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
-	if o.goarch == "" {
-		o.goarch = runtime.GOARCH
-	}
+	o := opts.withDefaults()
 	if o.ClockHz < 0 || o.MemoryMap < 0 {
 		return nil, fmt.Errorf("uio: open %s: clock %d Hz, memory in map %d: %w", dev, o.ClockHz, o.MemoryMap, mac.ErrConfig)
 	}
@@ -81,11 +74,16 @@ func Open(dev string, opts *Options) (*Bus, error) {
 	return b, nil
 }
 
-func (b *Bus) open() (err error) {
-	c := hostmem.Config{
-		Name: "uio: " + b.name, Root: b.opts.root, Arch: b.opts.goarch, Device: b.device, Node: b.node,
-		Options: b.opts.Memory, Hooks: b.opts.hooks,
+// memoryConfig is where DMA memory of a device at p comes from, without a map of UIO.
+func (o *Options) memoryConfig(p place) hostmem.Config {
+	return hostmem.Config{
+		Name: "uio: " + p.name, Root: o.root, Arch: o.goarch, Device: p.device, Node: devtree.Of(string(o.root), p.device),
+		Options: o.Memory, Hooks: o.hooks,
 	}
+}
+
+func (b *Bus) open() (err error) {
+	c := b.opts.memoryConfig(b.place)
 	if n := b.opts.MemoryMap; n > 0 {
 		if c.Window, err = b.memoryMap(n); err != nil {
 			return fmt.Errorf("DMA memory in map %d: %w", n, err)
@@ -101,7 +99,7 @@ func (b *Bus) open() (err error) {
 	}
 	fd, err := open(path)
 	if err != nil {
-		return sysfs.Why(&os.PathError{Op: "open", Path: path, Err: err}, "the device is there but its node is not: run udev or mdev -s", "run as root or: chown $USER /dev/"+b.uio)
+		return sysfs.Why(&os.PathError{Op: "open", Path: path, Err: err}, noNode, denied+b.uio)
 	}
 	b.fd = fd
 	if b.pci == "" {

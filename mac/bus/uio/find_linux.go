@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/bus/internal/hostmem"
 	"github.com/barewire/barewire/mac/bus/internal/sysfs"
 )
 
@@ -15,6 +17,48 @@ const (
 	pciDriver      = "uio_pci_generic"
 	platformDriver = "uio_pdrv_genirq"
 )
+
+// What to do about a file that cannot be opened; the name of the device follows.
+const (
+	noNode = "the device is there but its node is not: run udev or mdev -s"
+	denied = "run as root or: chown $USER /dev/"
+)
+
+// Check says why Open would fail on the machine whose root directory is root, "" being
+// this one, as far as that shows without opening anything of the device. opts may be
+// nil.
+func Check(root, dev string, opts *Options) error {
+	o := opts.withDefaults()
+	o.root = sysfs.Root(root)
+	p, err := find(o.root, dev)
+	if err != nil {
+		return err
+	}
+	// Closing the device's own file would end the DMA of whoever uses it.
+	if !o.root.Exists("/dev", p.uio) {
+		return fmt.Errorf("uio: %s: /dev/%s is missing: %s: %w", p.name, p.uio, noNode, mac.ErrNoDevice)
+	}
+	m, err := hostmem.New(o.memoryConfig(p))
+	if err == nil && o.MemoryMap == 0 {
+		err = m.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("uio: %s: %w", p.name, err)
+	}
+	return nil
+}
+
+// withDefaults is the options with what the zero value means filled in.
+func (o *Options) withDefaults() Options {
+	var full Options
+	if o != nil {
+		full = *o
+	}
+	if full.goarch == "" {
+		full.goarch = runtime.GOARCH
+	}
+	return full
+}
 
 // place is where the kernel keeps a device.
 type place struct {

@@ -19,5 +19,11 @@ func Open(dev string, opts *Options) (*Bus, error) {
 	return nil, fmt.Errorf("uio: open %s: UIO is part of Linux, this is %s: use package sim: %w", dev, runtime.GOOS, errors.ErrUnsupported)
 }
 
+// Check fails as Open does.
+func Check(root, dev string, opts *Options) error {
+	_, err := Open(dev, nil)
+	return err
+}
+
 // String implements fmt.Stringer.
 func (b *Bus) String() string { return "uio: not on " + runtime.GOOS }

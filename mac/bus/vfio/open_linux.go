@@ -62,6 +62,33 @@ func (p *place) find(r sysfs.Root) error {
 	return nil
 }
 
+// Check says why Open would fail on the machine whose root directory is root, "" being
+// this one, as far as that shows without opening anything of the device.
+func Check(root, dev string) error {
+	p, err := locate(dev)
+	if err != nil {
+		return fmt.Errorf("vfio: %q: %w", dev, err)
+	}
+	r := sysfs.Root(root)
+	if err := p.find(r); err != nil {
+		return fmt.Errorf("vfio: %s: %w", p.name, err)
+	}
+	if err := r.Usable("/dev/vfio/vfio", noContainer, deniedContainer); err != nil {
+		return fmt.Errorf("vfio: %s: %w", p.name, err)
+	}
+	if group := "/dev/vfio/" + p.group; !r.Exists(group) {
+		return fmt.Errorf("vfio: %s: %s is missing: %s: %w", p.name, group, noGroup, mac.ErrNoDevice)
+	}
+	return nil
+}
+
+// What to do about files that cannot be opened.
+const (
+	noContainer     = "the kernel has no VFIO containers: modprobe vfio-pci (CONFIG_VFIO_CONTAINER, or CONFIG_IOMMUFD_VFIO_CONTAINER and a link to /dev/iommu)"
+	deniedContainer = "as root: chmod 666 /dev/vfio/vfio"
+	noGroup         = "modprobe vfio-pci, run udev or mdev -s"
+)
+
 // vfioDriver knows the VFIO drivers and variants of them (mlx5-vfio-pci and others).
 func vfioDriver(name string) bool {
 	return name == "vfio-pci" || name == "vfio-platform" || strings.HasSuffix(name, "-vfio-pci") || strings.HasSuffix(name, "_vfio_pci")
@@ -79,7 +106,7 @@ func (b *Bus) openFile(path, missing, denied string) (int, error) {
 }
 
 func (b *Bus) openContainer() error {
-	fd, err := b.openFile("/dev/vfio/vfio", "the kernel has no VFIO containers: modprobe vfio-pci (CONFIG_VFIO_CONTAINER, or CONFIG_IOMMUFD_VFIO_CONTAINER and a link to /dev/iommu)", "as root: chmod 666 /dev/vfio/vfio")
+	fd, err := b.openFile("/dev/vfio/vfio", noContainer, deniedContainer)
 	if err != nil {
 		return err
 	}
@@ -96,7 +123,7 @@ func (b *Bus) openContainer() error {
 
 func (b *Bus) openGroup() error {
 	path := "/dev/vfio/" + b.group
-	fd, err := b.openFile(path, "the group has no file: modprobe vfio-pci, run udev or mdev -s", "as root: chown $USER "+path)
+	fd, err := b.openFile(path, "the group has no file: "+noGroup, "as root: chown $USER "+path)
 	if err != nil {
 		return err
 	}

@@ -194,6 +194,9 @@ func (m *Memory) choose(c Config, s situation) {
 	}
 }
 
+// Err is why Alloc fails, nil when nothing is known to stand in its way.
+func (m *Memory) Err() error { return m.refuse }
+
 // Alloc implements mac.Bus.Alloc.
 func (m *Memory) Alloc(a mac.Alloc) (pagepool.Memory, error) {
 	if m.refuse != nil {

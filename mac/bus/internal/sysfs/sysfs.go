@@ -160,6 +160,15 @@ func (r Root) List(dir string) string {
 	return strings.Join(names, " ")
 }
 
+// Usable fails when a file cannot be opened for reading and writing.
+func (r Root) Usable(path, missing, denied string) error {
+	f, err := os.OpenFile(r.Path(path), os.O_RDWR, 0)
+	if err != nil {
+		return Why(err, missing, denied)
+	}
+	return f.Close()
+}
+
 // PlatformDevice is the sysfs directory of a platform device.
 func PlatformDevice(name string) string { return "/sys/bus/platform/devices/" + name }
 
