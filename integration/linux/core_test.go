@@ -44,6 +44,10 @@ type core struct {
 	// barSize is that of BAR 0 in bytes, a power of two. 0: 64 KiB. What of it the
 	// model's registers leave are spare words, for resets and system controllers.
 	barSize int
+	// lines is the number of interrupt lines. More than one come as messages, as
+	// QEMU's board has no more than one line for a device: sim.MultiLine. First
+	// device only.
+	lines int
 	// remove and insert are commands in the guest that take the driver from the
 	// device and give it back. "": rmmod and insmod. ravb cannot be unloaded.
 	remove, insert string
@@ -101,7 +105,7 @@ func (d *device) port() sim.LinkPort { return d.model.Port().(sim.LinkPort) }
 type slot struct {
 	index int
 	bar   uint32   // address of BAR 0
-	irq   []uint32 // interrupt specifier
+	irq   []uint32 // interrupt specifiers, three cells for each line
 }
 
 // Handles of nodes, for slot.handle. A core's own are from firstHandle on.

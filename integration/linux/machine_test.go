@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -113,6 +114,7 @@ func (m *machine) boot(t, outer *testing.T) {
 	initrd.Add(tools)
 
 	dir := outer.TempDir()
+	vectors := 0
 	g := &guest.Machine{PostedWrites: m.posted, Nodes: m.nodes}
 	for i, c := range m.cores {
 		d := &device{core: c, model: c.model()}
@@ -122,8 +124,13 @@ func (m *machine) boot(t, outer *testing.T) {
 		}
 		o := &vfiouser.Options{Trace: d.trace, BARSize: c.barSize}
 		at := slot{index: i, bar: guest.BAR + uint32(i*max(guest.BARSize, c.barSize)), irq: guest.IntA(i)}
-		if m.messages && i == 0 {
-			o.MSIVectors, at.irq = 1, []uint32{0, 48, 1}
+		if i == 0 && (m.messages || c.lines > 1) {
+			at.irq = nil
+			for line := range max(c.lines, 1) {
+				at.irq = append(at.irq, 0, firstMessage+uint32(line), 1)
+			}
+			o.MSIVectors = 1 << bits.Len(uint(max(c.lines, 1)-1))
+			vectors = o.MSIVectors
 		}
 		d.server, err = vfiouser.New(dev, o)
 		require.NoError(t, err)
@@ -143,22 +150,28 @@ func (m *machine) boot(t, outer *testing.T) {
 	for i := range m.devices {
 		m.run(t, "echo 1 > /sys/bus/pci/devices/0000:00:0"+strconv.Itoa(i+1)+".0/enable")
 	}
-	if m.messages {
-		m.run(t, useMessages)
+	if vectors > 0 {
+		m.run(t, useMessages(vectors))
 	}
 }
 
-// useMessages has the guest use the first function's MSI as the platform device's
-// interrupt: it writes the capability by hand. Address and data are those of
-// QEMU's GICv2m, whose first interrupt is shared peripheral interrupt 48; 80 is
-// its number in the whole controller.
-const useMessages = `
+// firstMessage is the shared peripheral interrupt of the first message to QEMU's
+// GICv2m.
+const firstMessage = 48
+
+// useMessages has the guest use the first function's messages, a power of two of
+// them, as the platform device's interrupts: it writes the capability by hand.
+// Address and data are those of QEMU's GICv2m; 80 is the first message's number in
+// the whole controller.
+func useMessages(vectors int) string {
+	return fmt.Sprintf(`
 config() { printf "$2" | dd of=/sys/bus/pci/devices/0000:00:01.0/config bs=1 seek=$(($1)) conv=notrunc 2>/dev/null; }
 config 0x54 '\100\000\002\010'
 config 0x58 '\000\000\000\000'
 config 0x5c '\120\000'
 config 0x04 '\006\004'
-config 0x52 '\001\000'`
+config 0x52 '\%03o\000'`, 1|(bits.Len(uint(vectors))-1)<<4)
+}
 
 // bringUp loads the drivers and configures the interfaces.
 func (m *machine) bringUp(t *testing.T) {

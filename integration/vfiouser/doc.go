@@ -17,8 +17,9 @@
 // controller. Registers are 32 bits wide: longer accesses are split, low word first, and
 // shorter ones are a read and, for a write, a write of the word around them.
 //
-// The model's interrupt is INTA, and message 0 when the guest has enabled MSI. A
-// message is sent when the line rises and, as an edge would be lost otherwise,
+// The model's interrupt is INTA, and message 0 when the guest has enabled MSI; a
+// model with several lines (sim.MultiLine) has a message for each, if there are
+// enough. A message is sent when its line rises and, as an edge would be lost otherwise,
 // after each register write that leaves it high.
 //
 // The model reaches all guest memory that the client shares, whether or not the

@@ -5,6 +5,7 @@ package vfiouser
 import (
 	"encoding/binary"
 	"errors"
+	"math/bits"
 	"sync/atomic"
 
 	"github.com/barewire/barewire/integration/vfiouser/vfu"
@@ -30,7 +31,7 @@ type function struct {
 	bars   []sim.Window    // the model's registers by BAR
 	spare  []atomic.Uint32 // above those of BAR 0
 	host   *vfu.Host
-	high   atomic.Bool // the interrupt line
+	high   atomic.Uint32 // the interrupt lines
 	closed error
 }
 
@@ -57,7 +58,11 @@ func (f *function) Attach(h *vfu.Host) {
 	if f.opts.MasterOnly {
 		mem = masterDMA{h}
 	}
-	f.dev.Connect(mem, f.interrupt)
+	if m, ok := f.dev.(sim.MultiLine); ok && m.Lines() <= f.opts.MSIVectors {
+		m.ConnectLines(mem, f.interrupt)
+		return
+	}
+	f.dev.Connect(mem, func(level bool) { f.interrupt(0, level) })
 }
 
 // masterDMA is the memory of a bus master.
@@ -73,12 +78,17 @@ func (d masterDMA) Slice(addr uint64, n int, write bool) ([]byte, error) {
 	return d.host.Slice(addr, n, write)
 }
 
-// interrupt follows the model's line. The model's lock is held.
-func (f *function) interrupt(level bool) {
-	f.high.Store(level)
-	f.host.SetINTx(level)
+// interrupt follows one of the model's lines. The model's lock is held.
+func (f *function) interrupt(line int, level bool) {
+	bit := uint32(1) << line
 	if level {
-		f.host.SendMSI(0)
+		f.high.Or(bit)
+	} else {
+		f.high.And(^bit)
+	}
+	f.host.SetINTx(f.high.Load() != 0)
+	if level {
+		f.host.SendMSI(line)
 	}
 }
 
@@ -142,8 +152,8 @@ func (f *function) write(bar int, off, v uint32) {
 		return
 	}
 	f.dev.Write32(off, v)
-	if f.high.Load() {
-		f.host.SendMSI(0)
+	for high := f.high.Load(); high != 0; high &= high - 1 {
+		f.host.SendMSI(bits.TrailingZeros32(high))
 	}
 }
 

@@ -141,6 +141,57 @@ func TestNewRefuses(t *testing.T) {
 }
 
 // One session over a socket with all that an operating system's driver does.
+// lined is a model with two lines, bits 0 and 1 of register 0.
+type lined struct {
+	*model
+	lines func(line int, level bool)
+}
+
+func (l *lined) Lines() int { return 2 }
+
+func (l *lined) ConnectLines(mem sim.DMA, irq func(line int, level bool)) { l.lines = irq }
+
+func (l *lined) Write32(off, v uint32) {
+	if off == 0 {
+		for i := range 2 {
+			l.lines(i, v>>i&1 != 0)
+		}
+	}
+}
+
+func TestSeveralLines(t *testing.T) {
+	dev := &lined{model: &model{window: 16}}
+	s, err := New(dev, &Options{MSIVectors: 2})
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "socket")
+	l, err := Listen(path)
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() { done <- s.AcceptAndServe(context.Background(), l) }()
+	c := connect(t, path)
+	fds := []int{newEventFD(t), newEventFD(t)}
+	c.call(8, u32(20, 4|32, 1, 0, 2), fds...)
+	got := func() [2]uint64 { return [2]uint64{taken(t, fds[0]), taken(t, fds[1])} }
+	c.write(0, 1)
+	require.Equal(t, [2]uint64{2, 0}, got(), "edge and write")
+	c.write(4, 0)
+	require.Equal(t, [2]uint64{1, 0}, got())
+	c.write(0, 3)
+	require.Positive(t, got()[1])
+	c.write(0, 2)
+	require.Zero(t, got()[0])
+	c.write(0, 0)
+	require.Equal(t, [2]uint64{}, got())
+	require.NoError(t, c.c.Close())
+	require.NoError(t, <-done)
+
+	// With one message a model with several lines has one.
+	s, err = New(dev, &Options{MSIVectors: 1})
+	require.NoError(t, err)
+	s.fn.Attach(&vfu.Host{})
+	require.NotNil(t, dev.irq)
+}
+
 // windowed is a model with a second register window.
 type windowed struct{ *model }
 

@@ -64,6 +64,17 @@ type Windowed interface {
 // Window is a part of a device's register space, in bytes.
 type Window struct{ Offset, Size uint32 }
 
+// MultiLine is implemented by devices with several interrupt lines, for buses that
+// have as many. Connect serves the others: it has one line, as a driver with one
+// needs it.
+type MultiLine interface {
+	// Lines is the number of interrupt lines.
+	Lines() int
+	// ConnectLines is Connect with a function that is told which line has changed,
+	// counted from 0.
+	ConnectLines(mem DMA, irq func(line int, level bool))
+}
+
 // DMA is memory as the device reaches it.
 type DMA interface {
 	// Slice returns the n bytes at device address addr, for reading or, with
