@@ -89,7 +89,7 @@ func initrd(ctx context.Context, t *testing.T, d *guest.Debian, modules ...strin
 	busybox, err := os.ReadFile(d.Busybox())
 	require.NoError(t, err)
 	// The firmware of a PC ends without an end of line.
-	r := guest.NewInitrd(busybox, loaded, "echo\n"+guest.ShellScript)
+	r := guest.NewInitrd(busybox, loaded, "echo\n"+guest.Pings+guest.ShellScript)
 	r.File("bin/httpserver", program(ctx, t, d.Arch()))
 	return r.Bytes()
 }

@@ -54,8 +54,6 @@ type machine struct {
 // lib is what the guest's shell knows.
 const lib = `
 ip() { /sbin/ip "$@"; } # not busybox's
-# pings N SIZE ADDRESS: how many of N answers came
-pings() { n=$1 s=$2; shift 2; ping -c $n -i 0.02 -W 10 -q -s $s "$@" | sed -n 's/.* \([0-9]*\) packets received.*/\1/p'; }
 # carrier DEV: wait for the link
 carrier() { for i in $(seq 100); do [ "$(cat /sys/class/net/$1/carrier 2>/dev/null)" = 1 ] && return 0; sleep 0.05; done; return 1; }
 insert() { for m in $(cat /mod/order); do [ -d /sys/module/$m ] || insmod /mod/$m.ko || return 1; done; }
@@ -110,7 +108,7 @@ func (m *machine) boot(t, outer *testing.T) {
 	require.NoError(t, err)
 	tools, err := debian.Tools()
 	require.NoError(t, err)
-	initrd := guest.NewInitrd(busybox, modules, lib+guest.ShellScript)
+	initrd := guest.NewInitrd(busybox, modules, lib+guest.Pings+guest.ShellScript)
 	initrd.Add(tools)
 
 	dir := outer.TempDir()
