@@ -34,6 +34,9 @@ type rig struct {
 	pool  *pagepool.Pool
 	sent  [][]byte
 	clock *sim.ManualClock
+	// lied says that the device has lied to the driver, which then does what it
+	// should not, such as to give a buffer twice.
+	lied bool
 }
 
 type rigOptions struct {
@@ -120,7 +123,10 @@ func (r *rig) end() {
 	r.rx.Reset()
 	r.tx.Reset()
 	require.NoError(r.t, r.pool.Check())
-	require.Empty(r.t, append(r.m.Violations().List(), r.bus.Space().Violations().List()...))
+	require.Empty(r.t, r.bus.Space().Violations().List())
+	if !r.lied {
+		require.Empty(r.t, r.m.Violations().List())
+	}
 	require.NoError(r.t, r.bus.Close())
 }
 
