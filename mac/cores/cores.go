@@ -21,6 +21,7 @@ import (
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/dwmac4"
+	"github.com/barewire/barewire/mac/mvneta"
 	"github.com/barewire/barewire/mac/sun8i"
 )
 
@@ -29,6 +30,8 @@ func All() []mac.Driver {
 	return []mac.Driver{
 		dwmac4.Driver(),
 		sun8i.Driver(),
+		mvneta.Driver(),
+		mvneta.HWBMDriver(),
 	}
 }
 

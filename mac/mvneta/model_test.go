@@ -329,3 +329,62 @@ func TestSMI(t *testing.T) {
 	_, err = mdio.Read(3, 2)
 	require.NoError(t, err, "and works again")
 }
+
+// The size of a descriptor tells that it has been filled; what else it holds, and
+// the frame, are looked at behind a read barrier.
+func TestOrderOfLoads(t *testing.T) {
+	variants(t, func(t *testing.T, o rigOptions) {
+		r := newRig(t, o)
+		for n := 1; n < 10; n++ {
+			r.deliver(n, 100)
+			r.bus.Trace().Log(1000)
+			require.Len(t, r.harvest(64), n)
+			sizes, barriers, others := 0, 0, 0
+			for _, e := range r.bus.Trace().Events() {
+				word := int(uint32(e.Addr)-r.c.rx[0].base) / 4 % neta.DescriptorWords
+				switch {
+				case e.Kind == sim.ReadBarrier:
+					require.Equal(t, n, sizes, "sizes loaded before the barrier")
+					barriers++
+				case e.Kind == sim.DescriptorLoad && word == neta.RXSize:
+					require.Zero(t, barriers)
+					sizes++
+				case e.Kind == sim.DescriptorLoad:
+					require.Equal(t, 1, barriers, "word %d without a barrier", word)
+					others++
+				}
+			}
+			r.bus.Trace().Log(0)
+			require.Equal(t, 1, barriers)
+			require.GreaterOrEqual(t, others, n)
+			r.rx.Refill()
+		}
+	})
+}
+
+func TestNothingIsAllocatedPerFrame(t *testing.T) {
+	variants(t, func(t *testing.T, o rigOptions) {
+		r := newRig(t, o)
+		r.m.OnTransmit(nil)
+		in, out := frame(station, 200, 1), frame(partner, 200, 2)
+		frames := make([]ring.Frame, 64)
+		require.Zero(t, testing.AllocsPerRun(200, func() {
+			for range 20 {
+				r.m.Deliver(in)
+			}
+			n := r.rx.Harvest(frames)
+			if n != 20 {
+				t.Fatalf("%d frames", n)
+			}
+			for i := range frames[:n] {
+				r.pool.Recycle(frames[i].Pieces[0].Page)
+			}
+			r.rx.Refill()
+			for range 20 {
+				copy(r.tx.Reserve(len(out)), out)
+				r.tx.Commit(ring.TXFrame{Checksum: ring.ChecksumFull})
+			}
+			r.tx.Flush()
+		}))
+	})
+}

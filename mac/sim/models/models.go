@@ -9,6 +9,7 @@ import (
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/sim"
 	"github.com/barewire/barewire/mac/sim/dwmac4"
+	"github.com/barewire/barewire/mac/sim/mvneta"
 	"github.com/barewire/barewire/mac/sim/sun8i"
 )
 
@@ -26,6 +27,8 @@ func All() []Model {
 	return []Model{
 		{"dwmac4", dwmac4.Config{}.Build},
 		{"sun8i", sun8i.Config{}.Build},
+		{"mvneta", mvneta.Config{}.Build},
+		{"mvneta-hwbm", mvneta.Config{}.Build},
 	}
 }
 

@@ -51,6 +51,7 @@ type Model struct {
 	}
 	dead  bool // DMA has met an address that is not there
 	forge []uint32
+	armed []uint32 // for checkArmed
 	stats Stats
 
 	closed  atomic.Bool

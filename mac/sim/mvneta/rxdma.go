@@ -191,7 +191,7 @@ func (m *Model) checkArmed(q int) {
 	r := &m.rxq[q]
 	size := uint32(8 * field.Get(neta.RXSizeBuf, m.load(neta.RXRingSize(q))))
 	slots := int(field.Get(neta.RXSizeSlots, m.load(neta.RXRingSize(q))))
-	var addrs []uint32
+	addrs := m.armed[:0]
 	if config := m.load(neta.RXConfig(q)); config&neta.RXConfigHWBuf != 0 {
 		pool := int(field.Get(neta.RXConfigLong, config))
 		size = uint32(m.poolSize(uint32(pool)))
@@ -203,6 +203,7 @@ func (m *Model) checkArmed(q int) {
 			}
 		}
 	}
+	m.armed = addrs
 	slices.Sort(addrs)
 	for i := 1; i < len(addrs); i++ {
 		if addrs[i]-addrs[i-1] < size {
