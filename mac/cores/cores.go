@@ -22,6 +22,7 @@ import (
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/dwmac4"
 	"github.com/barewire/barewire/mac/mvneta"
+	"github.com/barewire/barewire/mac/ravb"
 	"github.com/barewire/barewire/mac/sun8i"
 )
 
@@ -32,6 +33,8 @@ func All() []mac.Driver {
 		sun8i.Driver(),
 		mvneta.Driver(),
 		mvneta.HWBMDriver(),
+		ravb.RCar(),
+		ravb.GbEth(),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/etheravb"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/mactest"
 	"github.com/barewire/barewire/mac/ravb"
 	"github.com/barewire/barewire/mac/sim"
@@ -51,7 +52,7 @@ func rcar() mactest.Core {
 	typeIn := func(types ...uint32) func(uint32) bool {
 		return func(w uint32) bool {
 			for _, t := range types {
-				if etheravb.Get(etheravb.DescDT, w) == t {
+				if field.Get(etheravb.DescDT, w) == t {
 					return true
 				}
 			}

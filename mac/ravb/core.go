@@ -8,6 +8,7 @@ import (
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/etheravb"
+	"github.com/barewire/barewire/mac/internal/field"
 )
 
 // Core drives one EtherAVB or GbEth. It implements mac.Core, whose comments say
@@ -81,7 +82,7 @@ func find(bus mac.Bus, v *variant) (*Core, error) {
 	}
 	if c.board.cxr35&etheravb.CXR35HalfCycle == 0 { // nobody has set it up: RGMII
 		c.board.cxr31 = etheravb.CXR31SelLink0
-		c.board.cxr35 = etheravb.Put(etheravb.CXR35HalfCycle, etheravb.HalfCycleDefault)
+		c.board.cxr35 = field.Put(etheravb.CXR35HalfCycle, etheravb.HalfCycleDefault)
 	}
 	return c, nil
 }
@@ -109,7 +110,7 @@ func (c *Core) writeAddress(a mac.HardwareAddr) {
 
 // setMode asks for an operating mode and waits until the core has it.
 func (c *Core) setMode(ctx context.Context, opc, bits uint32, limit time.Duration) bool {
-	c.regs.Write32(etheravb.CCC, etheravb.Put(etheravb.CCCOPC, opc)|bits)
+	c.regs.Write32(etheravb.CCC, field.Put(etheravb.CCCOPC, opc)|bits)
 	return c.wait(ctx, etheravb.CSR, limit, func(v uint32) bool { return v&etheravb.CSROPS == 1<<opc })
 }
 

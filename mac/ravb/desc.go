@@ -2,26 +2,27 @@ package ravb
 
 import (
 	"github.com/barewire/barewire/mac/internal/etheravb"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/ring"
 )
 
 // rxEmpty is the control word of a posted receive descriptor.
 func rxEmpty(size int) uint32 {
-	return etheravb.Type(etheravb.DTFEmpty) | etheravb.Put(etheravb.DescDS, uint32(size))
+	return etheravb.Type(etheravb.DTFEmpty) | field.Put(etheravb.DescDS, uint32(size))
 }
 
 // posted reports whether the device still has a receive descriptor.
-func posted(w uint32) bool { return etheravb.Get(etheravb.DescDT, w) == etheravb.DTFEmpty }
+func posted(w uint32) bool { return field.Get(etheravb.DescDT, w) == etheravb.DTFEmpty }
 
 // sent reports whether the device is done with a transmit descriptor.
-func sent(w uint32) bool { return etheravb.Get(etheravb.DescDT, w) == etheravb.DTFEmpty }
+func sent(w uint32) bool { return field.Get(etheravb.DescDT, w) == etheravb.DTFEmpty }
 
 // decodeRX decodes the control word of a completed receive descriptor. trailer is
 // how many bytes the device appends to a frame. A type that cannot be there becomes
 // a frame without length, which is dropped: its slot is passed over.
 func decodeRX(w uint32, trailer uint8) ring.Completion {
 	c := ring.Completion{Len: w & etheravb.DescDS}
-	switch etheravb.Get(etheravb.DescDT, w) {
+	switch field.Get(etheravb.DescDT, w) {
 	case etheravb.DTFSingle:
 		c.Flags = ring.First | ring.Last
 	case etheravb.DTFStart:
@@ -77,7 +78,7 @@ func txType(first, last bool) uint32 {
 // txControl is the control word for n bytes of a frame, 1 to 4095: a descriptor
 // without bytes would end the queue.
 func txControl(n uint32, first, last bool) uint32 {
-	return etheravb.Type(txType(first, last)) | etheravb.Put(etheravb.DescDS, n)
+	return etheravb.Type(txType(first, last)) | field.Put(etheravb.DescDS, n)
 }
 
 // link is a descriptor that leads to addr for ever.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/etheravb"
+	"github.com/barewire/barewire/mac/internal/field"
 )
 
 // Link implements mac.Core.Link. The core sees the PHY's LINK pin at most (PSR),
@@ -76,11 +77,11 @@ func (c *Core) speedCode(speed int) uint32 {
 	case !c.v.toe:
 		return 0
 	case gigabit:
-		return etheravb.Put(etheravb.GECMRSpeed, etheravb.Speed1000)
+		return field.Put(etheravb.GECMRSpeed, etheravb.Speed1000)
 	case speed == 100:
-		return etheravb.Put(etheravb.GECMRSpeed, etheravb.Speed100)
+		return field.Put(etheravb.GECMRSpeed, etheravb.Speed100)
 	}
-	return etheravb.Put(etheravb.GECMRSpeed, etheravb.Speed10)
+	return field.Put(etheravb.GECMRSpeed, etheravb.Speed10)
 }
 
 // enable writes ECMR with these of TE and RE.

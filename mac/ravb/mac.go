@@ -7,6 +7,7 @@ import (
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/etheravb"
+	"github.com/barewire/barewire/mac/internal/field"
 )
 
 // Bounds of the waits. Linux gives a change of mode 100 ms. A full transmit FIFO
@@ -40,7 +41,7 @@ func (c *Core) Reset(ctx context.Context) error {
 func (c *Core) configMode(ctx context.Context) bool {
 	clock := uint32(0)
 	if c.v.gptpClock {
-		clock = etheravb.Put(etheravb.CCCCSEL, etheravb.CSELHPB)
+		clock = field.Put(etheravb.CCCCSEL, etheravb.CSELHPB)
 	}
 	if c.v.gptpInConfig {
 		c.mode = clock | etheravb.CCCGAC
@@ -104,12 +105,12 @@ func (c *Core) configureDMAC() {
 		w(etheravb.RTC, etheravb.RTCGbEth)
 		w(etheravb.TGC, fifoDepths)
 	} else {
-		rcr := etheravb.Put(etheravb.RCRRFCL, etheravb.RFCLDefault) | etheravb.RCREFFS | etheravb.RCRETS0
+		rcr := field.Put(etheravb.RCRRFCL, etheravb.RFCLDefault) | etheravb.RCREFFS | etheravb.RCRETS0
 		if c.setup.RXQueues > 1 {
 			rcr |= etheravb.RCRENCF
 		}
 		w(etheravb.RCR, rcr)
-		w(etheravb.TGC, fifoDepths|etheravb.Put(etheravb.TGCTQP, etheravb.TQPAVBMode1))
+		w(etheravb.TGC, fifoDepths|field.Put(etheravb.TGCTQP, etheravb.TQPAVBMode1))
 	}
 	w(etheravb.TCCR, 0) // no timestamps
 }

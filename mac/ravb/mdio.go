@@ -7,6 +7,7 @@ import (
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/etheravb"
+	"github.com/barewire/barewire/mac/internal/field"
 )
 
 // mdioBus is the PHY management interface: three pins in PIR that software moves
@@ -45,7 +46,7 @@ func (m *mdioBus) edge(pins uint32) {
 // send clocks out the n low bits of v, most significant first.
 func (m *mdioBus) send(v uint32, n int) {
 	for i := n - 1; i >= 0; i-- {
-		pins := etheravb.PIRMMD | etheravb.Put(etheravb.PIRMDO, v>>i&1)
+		pins := etheravb.PIRMMD | field.Put(etheravb.PIRMDO, v>>i&1)
 		m.edge(pins)
 		m.edge(pins | etheravb.PIRMDC)
 	}
@@ -56,7 +57,7 @@ func (m *mdioBus) send(v uint32, n int) {
 func (m *mdioBus) receive(n int) (v uint32) {
 	for range n {
 		m.edge(0)
-		v = v<<1 | etheravb.Get(etheravb.PIRMDI, m.regs.Read32(etheravb.PIR))
+		v = v<<1 | field.Get(etheravb.PIRMDI, m.regs.Read32(etheravb.PIR))
 		m.edge(etheravb.PIRMDC)
 	}
 	return v

@@ -6,6 +6,7 @@ import (
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/etheravb"
+	"github.com/barewire/barewire/mac/internal/field"
 )
 
 // Stop implements mac.Core.Stop.
@@ -40,11 +41,11 @@ func (c *Core) quiesce() error {
 	}
 	c.wait(ctx, etheravb.CSR, drainLimit, func(v uint32) bool { return v&etheravb.CSRRPO == 0 })
 	ccc := c.regs.Read32(etheravb.CCC)&^etheravb.CCCOPC | etheravb.CCCDTSR
-	c.regs.Write32(etheravb.CCC, ccc|etheravb.Put(etheravb.CCCOPC, etheravb.OPCOperation))
+	c.regs.Write32(etheravb.CCC, ccc|field.Put(etheravb.CCCOPC, etheravb.OPCOperation))
 	c.wait(ctx, etheravb.CSR, drainLimit, func(v uint32) bool { return v&etheravb.CSRDTS != 0 })
 	if !c.setMode(ctx, etheravb.OPCConfig, ccc, modeLimit) {
 		return fmt.Errorf("CSR reads %#x: not in CONFIG after %v: reset the core: %w", c.regs.Read32(etheravb.CSR), modeLimit, mac.ErrNotIdle)
 	}
-	c.regs.Write32(etheravb.CCC, ccc&^etheravb.CCCDTSR|etheravb.Put(etheravb.CCCOPC, etheravb.OPCConfig))
+	c.regs.Write32(etheravb.CCC, ccc&^etheravb.CCCDTSR|field.Put(etheravb.CCCOPC, etheravb.OPCConfig))
 	return nil
 }

@@ -1,5 +1,7 @@
 package etheravb
 
+import "github.com/barewire/barewire/mac/internal/field"
+
 // DescriptorSize is the size in bytes of a descriptor: a control word and a
 // pointer. ExtendedSize is that of a receive descriptor with a timestamp, three
 // words more.
@@ -40,7 +42,7 @@ const (
 )
 
 // Type is a control word of that type and nothing else.
-func Type(dt uint32) uint32 { return Put(DescDT, dt) }
+func Type(dt uint32) uint32 { return field.Put(DescDT, dt) }
 
 // MSC, the E-MAC's status of a received frame.
 const (

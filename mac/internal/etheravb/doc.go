@@ -11,15 +11,6 @@
 // is another register.
 package etheravb
 
-import "math/bits"
-
-// Put places v in the field that mask covers. Bits of v that do not fit are cut
-// off.
-func Put(mask, v uint32) uint32 { return v << bits.TrailingZeros32(mask) & mask }
-
-// Get takes the field that mask covers out of v.
-func Get(mask, v uint32) uint32 { return v & mask >> bits.TrailingZeros32(mask) }
-
 // WindowSize covers every register of this map.
 const WindowSize = 0x1000
 

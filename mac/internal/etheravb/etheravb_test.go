@@ -4,16 +4,18 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/barewire/barewire/mac/internal/field"
 )
 
 func TestFields(t *testing.T) {
-	require.EqualValues(t, 0x00010000, Put(CCCCSEL, CSELHPB))
+	require.EqualValues(t, 0x00010000, field.Put(CCCCSEL, CSELHPB))
 	require.EqualValues(t, 0xC0000000, Type(DTFEmpty))
 	require.EqualValues(t, 0x70000000, Type(DTFSingle))
-	require.EqualValues(t, DTFEnd, Get(DescDT, 0x6F123456))
-	require.EqualValues(t, 0x03E80002, Put(CXR35HalfCycle, HalfCycleDefault)|Put(CXR35SelXMII, XMIIMII))
+	require.EqualValues(t, DTFEnd, field.Get(DescDT, 0x6F123456))
+	require.EqualValues(t, 0x03E80002, field.Put(CXR35HalfCycle, HalfCycleDefault)|field.Put(CXR35SelXMII, XMIIMII))
 	require.EqualValues(t, 0x4F<<16, MSCErrors)
-	require.EqualValues(t, 0x18000001, Put(RCRRFCL, RFCLDefault)|RCREFFS)
+	require.EqualValues(t, 0x18000001, field.Put(RCRRFCL, RFCLDefault)|RCREFFS)
 	require.EqualValues(t, 176, TableSize)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/barewire/barewire/mac/sim"
 	"github.com/barewire/barewire/mac/sim/dwmac4"
 	"github.com/barewire/barewire/mac/sim/mvneta"
+	"github.com/barewire/barewire/mac/sim/ravb"
 	"github.com/barewire/barewire/mac/sim/sun8i"
 )
 
@@ -29,6 +30,8 @@ func All() []Model {
 		{"sun8i", sun8i.Config{}.Build},
 		{"mvneta", mvneta.Config{}.Build},
 		{"mvneta-hwbm", mvneta.Config{}.Build},
+		{"ravb-rcar", ravb.Config{}.Build},
+		{"ravb-gbeth", ravb.Config{Variant: ravb.GbEth}.Build},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/etheravb"
 	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/phy"
 )
 
 // Variant is a kind of core.
@@ -45,8 +46,8 @@ type Config struct {
 	// PHYAddress is the address of the PHY on the MDIO bus, 1 to 31. 0 means 1, less
 	// than 0 no PHY.
 	PHYAddress int
-	// PHYID is what the PHY reads in registers 2 and 3. 0 means an unknown one.
-	PHYID uint32
+	// PHY is which PHY it is. It runs on the core's clock when it has none.
+	PHY phy.Config
 	// AnyLinkChange accepts a change of speed or duplex while the E-MAC runs, which is
 	// a violation otherwise. Linux's driver makes it at each link-up.
 	AnyLinkChange bool
@@ -65,10 +66,26 @@ func (c Config) withDefaults() Config {
 	if c.PHYAddress == 0 {
 		c.PHYAddress = 1
 	}
-	if c.PHYID == 0 {
-		c.PHYID = 0x12345670
+	if c.PHY.Clock == nil {
+		c.PHY.Clock = c.Clock
 	}
 	return c
+}
+
+// Build makes a model as package models does. The number of queues and the size of
+// the FIFOs are the variant's.
+func (c Config) Build(b sim.Build) sim.Model {
+	if b.Address != (mac.HardwareAddr{}) {
+		c.MACAddress = b.Address
+	}
+	if b.Clock != nil {
+		c.Clock = b.Clock
+	}
+	if b.Seed != 0 {
+		c.Seed = b.Seed
+	}
+	c.Inline = c.Inline || b.Inline
+	return New(c)
 }
 
 func (v Variant) queues() int {

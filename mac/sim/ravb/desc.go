@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/barewire/barewire/mac/internal/etheravb"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/sim"
 )
 
@@ -38,7 +39,7 @@ func (m *Model) next(q *queue, entry int) (w []uint32, control uint32, ok bool) 
 			return nil, 0, false
 		}
 		control = atomic.LoadUint32(&w[0])
-		switch etheravb.Get(etheravb.DescDT, control) {
+		switch field.Get(etheravb.DescDT, control) {
 		case etheravb.DTLink:
 			atomic.StoreUint32(&w[0], control&^etheravb.DescDT|etheravb.Type(etheravb.DTLEmpty))
 			fallthrough
@@ -57,7 +58,7 @@ func (m *Model) next(q *queue, entry int) (w []uint32, control uint32, ok bool) 
 // queueError stops a queue and says why.
 func (m *Model) queueError(q *queue, entry int, kind uint32) {
 	q.dead = true
-	esr := etheravb.Put(etheravb.ESREQN, uint32(entry)) | etheravb.Put(etheravb.ESRET, kind)
+	esr := field.Put(etheravb.ESREQN, uint32(entry)) | field.Put(etheravb.ESRET, kind)
 	if m.load(etheravb.EIS)&etheravb.EISQEF != 0 {
 		esr = m.load(etheravb.ESR) | etheravb.ESREIL // the first one stays
 	}
@@ -67,7 +68,7 @@ func (m *Model) queueError(q *queue, entry int, kind uint32) {
 
 // described raises the interrupt that a descriptor asks for (DIE).
 func (m *Model) described(control uint32) {
-	if n := etheravb.Get(etheravb.DescDIE, control); n != 0 {
+	if n := field.Get(etheravb.DescDIE, control); n != 0 {
 		m.raise(etheravb.DIS, 1<<n)
 	}
 }

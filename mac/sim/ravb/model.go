@@ -21,8 +21,8 @@ import (
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/etheravb"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/sim"
-	"github.com/barewire/barewire/mac/sim/internal/phy"
 )
 
 // Model is one core. Its methods may be called from any goroutine.
@@ -74,7 +74,7 @@ func New(cfg Config) *Model {
 	}
 	m.rx.junk = cfg.Seed*2 + 1
 	m.link.Store(&mac.Link{Up: true, Speed: 1000, FullDuplex: true})
-	m.mdio.phy = phy.New(cfg.PHYID)
+	m.connectPHY()
 	m.setReset()
 	if a := cfg.MACAddress; a != (mac.HardwareAddr{}) {
 		m.ops.Store(etheravb.OPCConfig)
@@ -83,7 +83,7 @@ func New(cfg Config) *Model {
 		m.store(etheravb.MALR, uint32(a[4])<<8|uint32(a[5]))
 	}
 	if cfg.MII {
-		m.store(etheravb.CXR35, etheravb.Put(etheravb.CXR35HalfCycle, etheravb.HalfCycleDefault)|etheravb.XMIIMII)
+		m.store(etheravb.CXR35, field.Put(etheravb.CXR35HalfCycle, etheravb.HalfCycleDefault)|etheravb.XMIIMII)
 	}
 	return m
 }
@@ -144,13 +144,22 @@ func (m *Model) OnTransmit(f func(frame []byte)) {
 
 // SetLink implements sim.LinkPort. Frames wait in the transmit queues while the link
 // is down, and are lost while the MAC is set to another speed. A link that is up
-// without a speed has 1 Gbit/s.
+// without a speed has 1 Gbit/s. Where there is a PHY, l is all that its new partner
+// offers.
 func (m *Model) SetLink(l mac.Link) {
 	if l.Up && l.Speed == 0 {
 		l.Speed, l.FullDuplex = 1000, true
 	}
-	changed := m.link.Swap(&l).Up != l.Up
+	if m.mdio.phy == nil {
+		m.linkChanged(l)
+		return
+	}
 	m.mdio.phy.SetLink(l)
+}
+
+// linkChanged takes over the link that the MAC has now.
+func (m *Model) linkChanged(l mac.Link) {
+	changed := m.link.Swap(&l).Up != l.Up
 	if changed && m.ops.Load() != etheravb.OPCReset {
 		m.raise(etheravb.ECSR, etheravb.ECSRLCHNG)
 	}
@@ -172,10 +181,10 @@ func (m *Model) onWire() bool {
 	if m.cfg.MII {
 		want = etheravb.XMIIMII
 	}
-	if etheravb.Get(etheravb.CXR35SelXMII, m.load(etheravb.CXR35)) != want {
+	if field.Get(etheravb.CXR35SelXMII, m.load(etheravb.CXR35)) != want {
 		return false
 	}
-	switch etheravb.Get(etheravb.GECMRSpeed, speed) {
+	switch field.Get(etheravb.GECMRSpeed, speed) {
 	case etheravb.Speed10:
 		return l.Speed == 10
 	case etheravb.Speed100:

@@ -111,7 +111,7 @@ func (m *Model) writeLocked(off, v uint32) (kick bool) {
 		m.tx.requests.Or(v & etheravb.TCCRTSRQ)
 		return v&etheravb.TCCRTSRQ != 0
 	case etheravb.PIR:
-		m.mdio.write(v, m.cfg.PHYAddress)
+		m.mdio.write(v)
 	case etheravb.ECMR:
 		m.checkLinkChange((m.load(off)^v)&(etheravb.ECMRDM|etheravb.ECMRRCSC), m.load(off)&v)
 		m.store(off, v)

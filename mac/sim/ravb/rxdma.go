@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/barewire/barewire/mac/internal/etheravb"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/sim"
 )
 
@@ -40,7 +41,7 @@ func (m *Model) fetch(q int) bool {
 		return true
 	}
 	w, control, ok := m.next(&r.queue, etheravb.TableRX+q)
-	if !ok || etheravb.Get(etheravb.DescDT, control) != etheravb.DTFEmpty || control&etheravb.DescDS == 0 {
+	if !ok || field.Get(etheravb.DescDT, control) != etheravb.DTFEmpty || control&etheravb.DescDS == 0 {
 		return false
 	}
 	r.fetched, r.control, r.pointer = true, control, w[1]

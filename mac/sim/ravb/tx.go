@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/barewire/barewire/mac/internal/etheravb"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/sim"
 )
 
@@ -97,7 +98,7 @@ func (m *Model) gather(q int) bool {
 	if !ok {
 		return false
 	}
-	typ := etheravb.Get(etheravb.DescDT, control)
+	typ := field.Get(etheravb.DescDT, control)
 	if old, met := t.stuck[t.cur]; met && old == control {
 		return false
 	}
@@ -125,7 +126,7 @@ func (m *Model) gather(q int) bool {
 		if w, control, ok = m.next(&t.queue, q); !ok {
 			return false
 		}
-		typ = etheravb.Get(etheravb.DescDT, control)
+		typ = field.Get(etheravb.DescDT, control)
 		if typ != etheravb.DTFMid && typ != etheravb.DTFEnd {
 			m.bad.Record("transmit queue %d: the start of a frame is given away before its end: type %#x follows", q, typ)
 			m.queueError(&t.queue, q, etheravb.ErrDescType)
