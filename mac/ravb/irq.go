@@ -118,14 +118,10 @@ func (c *Core) Interrupt() mac.Events {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if summary&etheravb.ISSFRS != 0 {
-		if ev.RX = c.regs.Read32(etheravb.RIS0) & q.rx; ev.RX != 0 {
-			c.mask(rxMask, &q.rx, ev.RX)
-		}
+		ev.RX = c.take(etheravb.RIS0, rxMask, &q.rx)
 	}
 	if summary&etheravb.ISSFTS != 0 {
-		if ev.TX = c.regs.Read32(etheravb.TIS) & q.tx; ev.TX != 0 {
-			c.mask(txMask, &q.tx, ev.TX)
-		}
+		ev.TX = c.take(etheravb.TIS, txMask, &q.tx)
 	}
 	if summary&etheravb.ISSES != 0 {
 		c.errorInterrupt(&ev)
@@ -139,6 +135,19 @@ func (c *Core) Interrupt() mac.Events {
 		c.unknown |= other
 	}
 	return ev
+}
+
+// take returns the causes of ours in a status register and masks them. When there are
+// none, bits that somebody else has set go on for ever: the register gets our own
+// back.
+func (c *Core) take(status uint32, r maskRegs, copied *uint32) uint32 {
+	causes := c.regs.Read32(status) & *copied
+	if causes != 0 {
+		c.mask(r, copied, causes)
+	} else {
+		c.regs.Write32(r.control, *copied)
+	}
+	return causes
 }
 
 // errorInterrupt handles EIS, and RIS2 that it sums up. A full queue is masked until
@@ -155,7 +164,7 @@ func (c *Core) errorInterrupt(ev *mac.Events) {
 			c.counters.fifoFull.Add(1)
 		}
 	}
-	seen := errors &^ (etheravb.EISQFS | etheravb.EISReserved)
+	seen := errors &^ etheravb.EISQFS
 	if seen == 0 {
 		return
 	}

@@ -214,6 +214,9 @@ func (c *Core) Start() error {
 	if c.started {
 		return fmt.Errorf("ravb: start: running already: stop it first: %w", mac.ErrConfig)
 	}
+	if c.setup.RXQueues == 0 {
+		return fmt.Errorf("ravb: start: configure it first: %w", mac.ErrConfig)
+	}
 	for q := range c.setup.RXQueues {
 		if c.rx[q] == nil {
 			return fmt.Errorf("ravb: start: receive queue %d has no ring: %w", q, mac.ErrConfig)
