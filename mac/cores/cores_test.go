@@ -55,7 +55,9 @@ func TestEachOpensItsModel(t *testing.T) {
 			open := func(drivers ...mac.Driver) {
 				t.Helper()
 				hardware := m.Build(sim.Build{Inline: true, Address: address})
-				dev, err := mac.Open(t.Context(), bussim.New(hardware, nil), nil, drivers...)
+				// Some cores know no link by themselves.
+				cfg := &mac.Config{Link: mac.Link{Up: true, Speed: 1000, FullDuplex: true}}
+				dev, err := mac.Open(t.Context(), bussim.New(hardware, nil), cfg, drivers...)
 				require.NoError(t, err)
 				require.Equal(t, d.Name, dev.Info().Core)
 				require.Equal(t, address, dev.Address(), "what firmware left")

@@ -118,7 +118,9 @@ func gbeth() mactest.Core {
 	return c
 }
 
-func TestConformanceGbEth(t *testing.T) { mactest.Run(t, gbeth()) }
+func TestConformanceGbEth(t *testing.T) {
+	mactest.Run(t, gbeth())
+}
 
 // TestConformanceSplitFrames cuts frames into several transmit descriptors, which
 // both families can do and neither needs.
