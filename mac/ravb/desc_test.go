@@ -43,7 +43,7 @@ func TestDecodeRX(t *testing.T) {
 	}
 	require.True(t, posted(0xC000_0040))
 	require.True(t, posted(0xCF00_0000), "with an interrupt request")
-	require.EqualValues(t, 0xC000_0FC0, rxEmpty(maxBuffer))
+	require.Equal(t, uint32(0xC000_0FC0), rxEmpty(maxBuffer))
 }
 
 func TestTransmitControl(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 
 func TestFields(t *testing.T) {
 	require.EqualValues(t, 0x00010000, field.Put(CCCCSEL, CSELHPB))
-	require.EqualValues(t, 0xC0000000, Type(DTFEmpty))
+	require.Equal(t, uint32(0xC0000000), Type(DTFEmpty))
 	require.EqualValues(t, 0x70000000, Type(DTFSingle))
 	require.EqualValues(t, DTFEnd, field.Get(DescDT, 0x6F123456))
 	require.EqualValues(t, 0x03E80002, field.Put(CXR35HalfCycle, HalfCycleDefault)|field.Put(CXR35SelXMII, XMIIMII))
