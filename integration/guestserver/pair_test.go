@@ -100,14 +100,14 @@ func TestPair(t *testing.T) {
 		{"both drivers up, server started", func(t *testing.T) {
 			out := m.run(t, `echo 1 > /sys/bus/pci/devices/0000:00:01.0/enable
 				for m in $(cat /mod/order); do insmod /mod/$m.ko || exit 1; done
-				for i in $(seq 100); do [ -e /sys/class/net/eth0 ] && break; sleep 0.1; done
+				for i in $(seq 600); do [ -e /sys/class/net/eth0 ] && break; sleep 0.1; done
 				ip addr add 192.0.2.10/24 dev eth0 && ip link set eth0 up || exit 1
 				echo 8 > /proc/sys/vm/nr_hugepages
 				echo uio_pci_generic > /sys/bus/pci/devices/0000:00:02.0/driver_override
 				echo 0000:00:02.0 > /sys/bus/pci/drivers_probe
 				httpserver -bus uio -dev uio0 -unsafe-hugepages -ip 192.0.2.2/24 -addr :80 > /tmp/log 2>&1 &
 				echo $! > /tmp/pid
-				for i in $(seq 300); do grep -q listening /tmp/log && break; sleep 0.1; done
+				for i in $(seq 900); do grep -q listening /tmp/log && break; sleep 0.1; done
 				cat /tmp/log`)
 			require.Contains(t, out, "listening on http://192.0.2.2:80/")
 		}},

@@ -28,12 +28,13 @@ import (
 	"github.com/barewire/barewire/mac/sim/usernet"
 )
 
-// A boot, and one command in the guest or one exchange with it, take no longer
-// than this, or they have failed.
+// A boot, with all that is to be fetched for it, and one command in the guest or one
+// exchange with it take no longer than this, or they have failed. A busy machine
+// takes its time.
 const (
-	bootTime     = 4 * time.Minute
-	commandTime  = 90 * time.Second
-	transferTime = 3 * time.Minute
+	bootTime     = 10 * time.Minute
+	commandTime  = 3 * time.Minute
+	transferTime = 4 * time.Minute
 )
 
 // fifoSize of the model, in bytes: an emulated guest is slow to take what comes.
@@ -210,7 +211,7 @@ func (m *machine) startServer(t *testing.T) {
 			sh -c 'echo $$ > /tmp/pid; exec httpserver -dev `+guest.PCIAddress(0)+` -clock `+strconv.Itoa(m.dev.ClockHz())+` -ip 10.0.2.15/24,fd00:6261:7265::15/64 -gw 10.0.2.2 -addr :80 `+m.flags+`'
 			echo "exit code $?"
 		) > /tmp/log 2>&1 &
-		for i in $(seq 300); do
+		for i in $(seq 900); do
 			grep -qE 'listening|exit code' /tmp/log && break
 			sleep 0.1
 		done

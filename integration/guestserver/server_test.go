@@ -282,7 +282,7 @@ func (m *machine) killed(t *testing.T) {
 		require.True(t, time.Now().Before(deadline), "no traffic")
 	}
 	maps := m.server.Stats().Maps
-	m.run(t, `kill -9 $(cat /tmp/pid); for i in $(seq 200); do grep -q 'exit code 137' /tmp/log && exit 0; sleep 0.1; done; exit 1`)
+	m.run(t, `kill -9 $(cat /tmp/pid); for i in $(seq 900); do grep -q 'exit code 137' /tmp/log && exit 0; sleep 0.1; done; exit 1`)
 	if m.iommu {
 		require.Less(t, m.server.Stats().Maps, maps, "the IOMMU's mappings are gone")
 	}
@@ -307,7 +307,7 @@ func (m *machine) command(t *testing.T) string {
 // terminated ends the server as an init system does.
 func (m *machine) terminated(t *testing.T) {
 	m.client.CloseIdleConnections()
-	out := m.run(t, `kill -TERM $(cat /tmp/pid); for i in $(seq 200); do grep -q 'exit code' /tmp/log && break; sleep 0.1; done
+	out := m.run(t, `kill -TERM $(cat /tmp/pid); for i in $(seq 900); do grep -q 'exit code' /tmp/log && break; sleep 0.1; done
 		cat /tmp/log`)
 	require.Contains(t, out, "exit code 0")
 	require.Contains(t, out, "; 0 pages lent")

@@ -20,7 +20,7 @@ other() { nsenter -t $(cat /tmp/other) -n "$@"; }
 # there FROM TO ADDRESS: send a file to where TO runs a command
 there() {
 	$2 nc -l -p 5000 -e sh -c 'cat > /tmp/rx' & receiver=$!
-	for i in $(seq 50); do $2 netstat -ltn | grep -q :5000 && break; sleep 0.1; done
+	for i in $(seq 600); do $2 netstat -ltn | grep -q :5000 && break; sleep 0.1; done
 	$1 nc $3 5000 < /tmp/tx; wait $receiver; cmp /tmp/tx /tmp/rx
 }
 `
@@ -36,7 +36,8 @@ func TestPair(t *testing.T) {
 	defer func() { require.NoError(t, wire.Close()) }()
 	m.run(t, pairLib+`
 		ip link set eth1 down
-		unshare -n sleep 10000 > /dev/null 2>&1 & echo $! > /tmp/other; sleep 0.5
+		unshare -n sleep 10000 > /dev/null 2>&1 & echo $! > /tmp/other
+		for i in $(seq 600); do [ $(readlink /proc/$!/ns/net) != $(readlink /proc/self/ns/net) ] && break; sleep 0.05; done
 		ip link set eth1 netns $(cat /tmp/other)
 		other /sbin/ip addr add 192.0.2.11/24 dev eth1
 		other /sbin/ip link set eth1 up
@@ -66,6 +67,6 @@ func TestPair(t *testing.T) {
 		bad := m.run(t, "ethtool -S eth0 | sed -n 's/^ *mmc_rx_tcp_err: //p'")
 		require.NotEqual(t, "0", strings.TrimSpace(bad), "the engine has seen them")
 	})
-	m.run(t, "kill $(cat /tmp/other); for i in $(seq 50); do [ -e /sys/class/net/eth1 ] && break; sleep 0.1; done; true")
+	m.run(t, "kill $(cat /tmp/other); for i in $(seq 600); do [ -e /sys/class/net/eth1 ] && break; sleep 0.1; done; true")
 	m.healthy(t)
 }

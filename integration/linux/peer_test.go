@@ -181,7 +181,7 @@ func (m *machine) fetch(t *testing.T, s stack, address string, n int) {
 // echo sends n bytes to a server in the guest that sends them back meanwhile.
 func (m *machine) echo(t *testing.T, s stack, address string, n int) {
 	t.Helper()
-	m.run(t, "nc -l -p 7 -e cat > /dev/null 2>&1 & for i in $(seq 50); do grep -q ':0007 .* 0A ' /proc/net/tcp /proc/net/tcp6 && exit 0; sleep 0.1; done; exit 1")
+	m.run(t, "nc -l -p 7 -e cat > /dev/null 2>&1 & for i in $(seq 600); do grep -q ':0007 .* 0A ' /proc/net/tcp /proc/net/tcp6 && exit 0; sleep 0.1; done; exit 1")
 	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
 	defer cancel()
 	c, err := s.DialContext(ctx, "tcp", net.JoinHostPort(address, "7"))

@@ -103,7 +103,7 @@ func (d *Debian) Board(ctx context.Context, b *Board, initrd []byte, dir string)
 		"-append", strings.TrimSpace("console="+console+" panic=-1 quiet "+b.Append))
 	for i, s := range b.Sockets {
 		device, err := json.Marshal(map[string]any{
-			"driver": "vfio-user-pci", "addr": fmt.Sprintf("%x.0", slot+i), "x-no-posted-writes": true,
+			"driver": "vfio-user-pci", "addr": fmt.Sprintf("%x.0", slot+i), "x-no-posted-writes": true, "x-msg-timeout": replyTime,
 			"socket": map[string]string{"type": "unix", "path": s},
 		})
 		if err != nil {

@@ -35,6 +35,10 @@ const (
 	BARSize = 0x1_0000
 )
 
+// replyTime is how many milliseconds QEMU waits for a model's reply before it gives
+// the device up. Its default of 5 s is little on a busy machine.
+const replyTime = 60_000
+
 // IntA is the interrupt specifier of INTA of the device with this index in
 // Machine.Sockets: a shared peripheral interrupt, level high.
 func IntA(device int) []uint32 { return []uint32{0, 3 + uint32(device+1)%4, 4} }
@@ -77,7 +81,7 @@ func (d *Debian) Command(ctx context.Context, m *Machine, initrd []byte, dir str
 		"-kernel", kernel, "-initrd", ramfs, "-dtb", tree, "-append", strings.TrimSpace("console=ttyAMA0 panic=-1 quiet "+m.Append))
 	for i, s := range m.Sockets {
 		device, err := json.Marshal(map[string]any{
-			"driver": "vfio-user-pci", "addr": fmt.Sprintf("%x.0", i+1), "x-no-posted-writes": !m.PostedWrites,
+			"driver": "vfio-user-pci", "addr": fmt.Sprintf("%x.0", i+1), "x-no-posted-writes": !m.PostedWrites, "x-msg-timeout": replyTime,
 			"socket": map[string]string{"type": "unix", "path": s},
 		})
 		if err != nil {
