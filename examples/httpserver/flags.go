@@ -21,7 +21,7 @@ type options struct {
 	dev       string         // with uio and vfio
 	clock     int            // Hz, 0: unknown
 	hugePages bool
-	link      int // Mb/s, 0: the core sees it
+	link      linkFlag
 	tap       string
 	ips       []netip.Prefix
 	gateways  []netip.Addr
@@ -61,7 +61,7 @@ func newFlags(o *options) *flag.FlagSet {
 	f.StringVar(&o.dev, "dev", "", "`DEVICE` of -bus: a PCI address, or for uio also uioN or a platform device\n-bus uio -dev uio0 -unsafe-hugepages")
 	f.BoolVar(&o.hugePages, "unsafe-hugepages", false, "with -bus uio: DMA from huge pages; nothing keeps the device to them, and if this program is killed it may go on writing to them\n-bus uio -dev 0000:01:00.0 -unsafe-hugepages")
 	number(&o.clock, "clock", 0, maxClock, "with -bus uio or vfio: rate of the MAC's register clock in `HZ`, for -rx-usecs; 0: unknown\n-bus vfio -dev 0000:01:00.0 -clock 125000000")
-	f.Var((*linkFlag)(&o.link), "link", "with -bus uio or vfio: fixed full-duplex link of `MBIT`, for a core that does not see its link: 10, 100, 1000 or 2500\n-bus vfio -dev 0000:01:00.0 -link 1000")
+	f.Var(&o.link, "link", "with -bus uio or vfio: who knows the `LINK`: auto (the device tree, the core itself, or else its PHY), phy or phy:N (the PHY, at MDIO address N), or fixed full duplex at 10, 100, 1000 or 2500 Mb/s\n-bus vfio -dev 0000:01:00.0 -link phy:1")
 	f.StringVar(&o.tap, "tap", "", "join the MAC to the TAP device `NAME`, made if there is none, instead of the user-mode network (Linux, as root or on your own device)\n-tap bw0")
 	f.Var((*prefixesFlag)(&o.ips), "ip", "`ADDRESS/BITS` of the stack; may be repeated, or be a list with commas; needs -tap, -bus uio or -bus vfio\n-tap bw0 -ip 192.0.2.2/24,fd00:2::2/64")
 	f.Var((*gatewaysFlag)(&o.gateways), "gw", "default gateway `ADDRESS` of the stack, one for IPv4 and one for IPv6; needs -tap, -bus uio or -bus vfio\n-tap bw0 -gw 192.0.2.1")

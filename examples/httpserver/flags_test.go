@@ -13,7 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/cores"
+	"github.com/barewire/barewire/mac/phy"
 	"github.com/barewire/barewire/pagepool"
 	"github.com/barewire/barewire/ring"
 )
@@ -52,7 +54,9 @@ func TestWrongFlags(t *testing.T) {
 		{"-bus vfio -dev 1:00.0 -unsafe-hugepages", "-unsafe-hugepages needs -bus uio"},
 		{"-bus vfio -dev 0000:01:00.0 -tap bw0", "-tap needs -bus sim"},
 		{"-bus vfio -dev 0000:01:00.0 -pcap f", "-pcap needs -bus sim"},
-		{"-bus vfio -dev 0000:01:00.0 -link 300", "need 10, 100, 1000 or 2500"},
+		{"-bus vfio -dev 0000:01:00.0 -link 300", "need auto, phy, phy:0 to phy:31, or a fixed 10, 100, 1000 or 2500"},
+		{"-bus vfio -dev 0000:01:00.0 -link phy:32", "need auto, phy, phy:0 to phy:31"},
+		{"-bus vfio -dev 0000:01:00.0 -link phy:", "need auto, phy, phy:0 to phy:31"},
 		{"-bus vfio -dev 0000:01:00.0 -clock -1", "need 0 to 1000000000"},
 		{"-bus vfio -dev 0000:01:00.0 -addr 198.51.100.1:80", "one of the stack's addresses"},
 		{"-dev uio0", "-dev needs -bus uio or -bus vfio"},
@@ -112,7 +116,19 @@ func TestFlags(t *testing.T) {
 		"-grace 1m":           func(o *options) { o.grace = time.Minute },
 		"-bus vfio -dev 0000:01:00.0 -link 1000 -clock 125000000": func(o *options) {
 			*o = tap
-			o.tap, o.bus, o.dev, o.link, o.clock = "", busVFIO, "0000:01:00.0", 1000, 125_000_000
+			o.tap, o.bus, o.dev, o.link, o.clock = "", busVFIO, "0000:01:00.0", linkFlag{speed: 1000}, 125_000_000
+		},
+		"-bus vfio -dev 0000:01:00.0 -link phy": func(o *options) {
+			*o = tap
+			o.tap, o.bus, o.dev, o.link = "", busVFIO, "0000:01:00.0", linkFlag{phy: true, address: phy.Scan}
+		},
+		"-bus vfio -dev 0000:01:00.0 -link phy:0": func(o *options) {
+			*o = tap
+			o.tap, o.bus, o.dev, o.link = "", busVFIO, "0000:01:00.0", linkFlag{phy: true}
+		},
+		"-bus vfio -dev 0000:01:00.0 -link 10 -link auto": func(o *options) {
+			*o = tap
+			o.tap, o.bus, o.dev = "", busVFIO, "0000:01:00.0"
 		},
 		"-bus uio -dev uio0 -unsafe-hugepages -ip 10.0.2.15/24 -gw 10.0.2.2 -addr :80": func(o *options) {
 			o.addr = netip.AddrPortFrom(netip.Addr{}, 80)
@@ -189,4 +205,21 @@ func TestFailures(t *testing.T) {
 			require.Empty(t, stdout.String())
 		})
 	}
+}
+
+// TestLinkFlag: what is said is what the device is given.
+func TestLinkFlag(t *testing.T) {
+	for _, text := range []string{"auto", "phy", "phy:0", "phy:31", "2500"} {
+		var f linkFlag
+		require.NoError(t, f.Set(text))
+		require.Equal(t, text, f.String())
+		var c mac.Config
+		f.configure(&c)
+		require.Equal(t, text == "2500", c.Link.Up)
+		require.Equal(t, text != "2500", c.PHY != nil)
+		require.Equal(t, text == "auto", c.PHYFallback)
+	}
+	_, err := anyPHY(t.Context(), nil, mac.Wiring{})
+	require.ErrorContains(t, err, "no MDIO bus")
+	require.ErrorContains(t, err, "such as -link phy:1")
 }

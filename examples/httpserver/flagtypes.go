@@ -59,28 +59,6 @@ func (f *busFlag) Set(s string) error {
 	return errors.New("need sim, uio or vfio")
 }
 
-// linkFlag is the speed of a fixed link.
-type linkFlag int
-
-// String implements flag.Value.
-func (f *linkFlag) String() string {
-	if *f == 0 {
-		return ""
-	}
-	return strconv.Itoa(int(*f))
-}
-
-// Set implements flag.Value.
-func (f *linkFlag) Set(s string) error {
-	switch s {
-	case "10", "100", "1000", "2500":
-		n, err := strconv.Atoi(s)
-		*f = linkFlag(n)
-		return err
-	}
-	return errors.New("need 10, 100, 1000 or 2500")
-}
-
 // addrFlag is HOST:PORT with a numeric host or none.
 type addrFlag netip.AddrPort
 

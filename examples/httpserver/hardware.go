@@ -33,12 +33,6 @@ func (o *options) driver(bus mac.Bus) (mac.Driver, error) {
 	return mac.Match(bus, cores.All()...)
 }
 
-// wired reports whether the machine's description has a fixed link.
-func wired(bus mac.Bus) bool {
-	w, ok := bus.(mac.Wired)
-	return ok && w.Wiring().Link != (mac.Link{})
-}
-
 // openHardware opens a MAC of this machine. The core is reset before
 // any memory is taken, whatever a program before this one has left it doing.
 func (m *machine) openHardware(ctx context.Context) error {
@@ -55,11 +49,7 @@ func (m *machine) openHardware(ctx context.Context) error {
 		return errors.Join(err, bus.Close())
 	}
 	c := m.config()
-	if n := m.opts.link; n > 0 {
-		c.Link = mac.Link{Up: true, Speed: n, FullDuplex: true}
-	} else if _, ok := core.Link(); !ok && !wired(bus) {
-		return errors.Join(fmt.Errorf("%s does not see its link: say what it is with -link, such as -link 1000: %w", bus.Name(), mac.ErrConfig), bus.Close())
-	}
+	m.opts.link.configure(&c)
 	m.dev, err = mac.NewDevice(ctx, bus, core, &c)
 	m.bus = bus
 	return err
