@@ -1,7 +1,7 @@
-// Package linux proves the GMAC4/5 model with Linux's own driver: a stock Debian
-// arm64 kernel in QEMU has stmmac drive mac/sim/dwmac4, and whatever the two do
-// not agree on is wrong in the model. Barewire's own stack, the kernel of this
-// machine and a second Linux driver are the peers.
+// Package linux proves the models with Linux's own drivers: a stock Debian arm64
+// kernel in QEMU drives a model of package mac/sim, and whatever the two do not agree
+// on is wrong in the model. Barewire's own stack is the peer; for GMAC4 and GMAC5
+// also the kernel of this machine and a second Linux driver.
 //
 //	make integration-linux                  every check, a line for each
 //	make integration-linux ARGS='-test.run TestPair' one boot
