@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/dwmac1000"
 	"github.com/barewire/barewire/mac/dwmac4"
 	"github.com/barewire/barewire/mac/mvneta"
 	"github.com/barewire/barewire/mac/ravb"
@@ -29,6 +30,7 @@ import (
 // All are the drivers of all cores, sorted by family.
 func All() []mac.Driver {
 	return []mac.Driver{
+		dwmac1000.Driver(),
 		dwmac4.Driver(),
 		sun8i.Driver(),
 		mvneta.Driver(),

@@ -82,6 +82,8 @@ func NewCore(bus mac.Bus, p Platform) (*Core, error) {
 		RXFIFO: p.RXFIFO, TXFIFO: p.TXFIFO,
 		Watchdog: facts.Watchdog && !p.NoWatchdog,
 	}
+	// Without a watchdog nothing would tell of a frame that does not interrupt.
+	c.info.EveryFrame = !c.info.Watchdog
 	c.readFeatures()
 	c.setLimits()
 	c.filter = dwmac.NewFilter(regs, dwmac.FilterRegisters{

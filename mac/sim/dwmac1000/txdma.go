@@ -158,8 +158,8 @@ func (m *Model) fetchTX() (txDescriptor, bool) {
 		return txDescriptor{}, false
 	}
 	// A descriptor that keeps OWN for ever must not send for ever.
-	if d := m.decodeTX(w); d.w[0]&gmac3.TDES0OWN != 0 && !t.stuck[t.addr] {
-		return d, true
+	if atomic.LoadUint32(&w[0])&gmac3.TDES0OWN != 0 && !t.stuck[t.addr] {
+		return m.decodeTX(w), true
 	}
 	t.stopped = true
 	t.waiting.Store(true)

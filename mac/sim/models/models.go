@@ -8,6 +8,7 @@ import (
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/dwmac1000"
 	"github.com/barewire/barewire/mac/sim/dwmac4"
 	"github.com/barewire/barewire/mac/sim/mvneta"
 	"github.com/barewire/barewire/mac/sim/ravb"
@@ -26,6 +27,7 @@ type Model struct {
 // mac/cores.
 func All() []Model {
 	return []Model{
+		{"dwmac1000", dwmac1000.Config{}.Build},
 		{"dwmac4", dwmac4.Config{}.Build},
 		{"sun8i", sun8i.Config{}.Build},
 		{"mvneta", mvneta.Config{}.Build},
