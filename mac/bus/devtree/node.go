@@ -8,13 +8,19 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // base is where the kernel shows the tree.
 const base = "/sys/firmware/devicetree/base"
 
-// Tree is the tree of one machine.
-type Tree struct{ dir string }
+// Tree is the tree of one machine. Its methods, and those of its nodes, may be called
+// from any goroutine.
+type Tree struct {
+	dir      string
+	handles  sync.Once
+	byHandle map[uint32]string // paths; set in handles
+}
 
 // Open returns the tree of the machine whose root directory is root; "" is this one.
 // The error wraps fs.ErrNotExist where there is none, as on most x86 machines.
@@ -186,19 +192,25 @@ func (n Node) Refer(name string, i int) (Node, error) {
 	if i < 0 || i >= len(cells) {
 		return Node{}, fmt.Errorf("devtree: %s: property %s has %d cells: %w", n.path, name, len(cells), fs.ErrNotExist)
 	}
-	var found Node
-	n.tree.Walk(func(o Node) bool {
-		for _, name := range []string{"phandle", "linux,phandle"} {
-			if v, ok := o.Cell(name); ok && v == cells[i] {
-				found = o
+	n.tree.handles.Do(n.tree.readHandles)
+	path, ok := n.tree.byHandle[cells[i]]
+	if !ok {
+		return Node{}, fmt.Errorf("devtree: %s: property %s refers to node %#x, which is not there: %w", n.path, name, cells[i], fs.ErrNotExist)
+	}
+	return Node{n.tree, path}, nil
+}
+
+// readHandles reads once what references refer to: it takes a look at every node.
+func (t *Tree) readHandles() {
+	t.byHandle = map[uint32]string{}
+	t.Walk(func(n Node) bool {
+		for _, name := range []string{"linux,phandle", "phandle"} {
+			if v, ok := n.Cell(name); ok {
+				t.byHandle[v] = n.path
 			}
 		}
-		return found.tree == nil
+		return true
 	})
-	if found.tree == nil {
-		return found, fmt.Errorf("devtree: %s: property %s refers to node %#x, which is not there: %w", n.path, name, cells[i], fs.ErrNotExist)
-	}
-	return found, nil
 }
 
 // ErrMalformed is wrapped by errors about a tree that contradicts itself.
