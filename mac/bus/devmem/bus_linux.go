@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/bus/internal/device"
 	"github.com/barewire/barewire/mac/bus/internal/hostmem"
 	"github.com/barewire/barewire/mac/bus/internal/irq"
 	"github.com/barewire/barewire/mac/bus/internal/mmio"
 	"github.com/barewire/barewire/mac/bus/internal/sysfs"
-	"github.com/barewire/barewire/mac/bus/memory"
 	"github.com/barewire/barewire/pagepool"
 )
 
@@ -23,27 +23,26 @@ const backstop = 5 * time.Millisecond
 
 // Bus is a device on /dev/mem. Its methods may be called from any goroutine.
 type Bus struct {
+	identity
 	place
 	opts   Options
 	fd     int // /dev/mem, which holds the lock; -1 before it is open
 	memory *hostmem.Memory
 
-	mu      sync.Mutex // guards what follows
-	windows map[int]*mmio.Window
-	line    line
-	closed  bool
-	err     error
+	windows device.Windows
+	line    device.Interrupt
+
+	mu     sync.Mutex // guards what follows
+	closed bool
+	err    error
 }
 
-// line is an interrupt that knows whether it was closed.
-type line interface {
-	mac.Interrupt
-	Closed() bool
-}
+type identity = device.Identity
 
 var (
-	_ mac.Bus   = (*Bus)(nil)
-	_ mac.Wired = (*Bus)(nil)
+	_ mac.Bus     = (*Bus)(nil)
+	_ mac.Wired   = (*Bus)(nil)
+	_ mac.Advisor = (*Bus)(nil)
 )
 
 // Open opens a device that no driver has. dev is the name of a platform device as in
@@ -61,10 +60,7 @@ func Open(dev string, opts *Options) (*Bus, error) {
 	if err != nil {
 		return nil, fmt.Errorf("devmem: open %s: %w", dev, err)
 	}
-	b := &Bus{place: p, opts: o, fd: -1, windows: map[int]*mmio.Window{}}
-	if b.opts.ClockHz == 0 && b.node != nil {
-		b.opts.ClockHz = b.node.ClockHz()
-	}
+	b := &Bus{place: p, opts: o, fd: -1, identity: device.Identify(o.root, p.name, p.device, o.Compatible, o.ClockHz)}
 	if err := b.open(); err != nil {
 		return nil, fmt.Errorf("devmem: open %s: %w", dev, errors.Join(err, b.Close()))
 	}
@@ -97,26 +93,6 @@ func (b *Bus) lock() error {
 	return nil
 }
 
-// Name implements mac.Bus.
-func (b *Bus) Name() string { return b.name }
-
-// Compatible implements mac.Bus.
-func (b *Bus) Compatible() []string { return b.compatible }
-
-// ClockHz implements mac.Bus.
-func (b *Bus) ClockHz() int { return b.opts.ClockHz }
-
-// Wiring implements mac.Wired: what the device tree says.
-func (b *Bus) Wiring() mac.Wiring {
-	if b.node == nil {
-		return mac.Wiring{}
-	}
-	return b.node.Wiring()
-}
-
-// Advice implements mac.Advisor.
-func (b *Bus) Advice(err error) string { return sysfs.Advice(b.name, b.device, err) }
-
 // String says in one line what the bus uses and why.
 func (b *Bus) String() string {
 	how := fmt.Sprintf("no interrupt, since the kernel passes none on: polled every %v", b.opts.PollPeriod)
@@ -129,30 +105,22 @@ func (b *Bus) String() string {
 // Registers implements mac.Bus. The windows are those of the device tree in order.
 // They stay until Close.
 func (b *Bus) Registers(i int) (mac.Registers, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return nil, fmt.Errorf("devmem: %s: map registers: %w", b.name, os.ErrClosed)
-	}
-	if w := b.windows[i]; w != nil {
-		return w, nil
-	}
-	if i < 0 || i >= len(b.regs) {
-		return nil, fmt.Errorf("devmem: %s: register window %d: the device has %d: %w", b.name, i, len(b.regs), mac.ErrNoDevice)
-	}
-	w, err := b.mapWindow(b.regs[i])
+	r, err := b.windows.Get(i, b.mapWindow)
 	if err != nil {
-		return nil, fmt.Errorf("devmem: %s: register window %d at %s: %w", b.name, i, b.regs[i], err)
+		return nil, fmt.Errorf("devmem: %s: register window %d: %w", b.name, i, err)
 	}
-	b.windows[i] = w
-	return w, nil
+	return r, nil
 }
 
-func (b *Bus) mapWindow(r memory.Range) (*mmio.Window, error) {
+func (b *Bus) mapWindow(i int) (*mmio.Window, error) {
+	if i < 0 || i >= len(b.regs) {
+		return nil, fmt.Errorf("the device has %d: %w", len(b.regs), mac.ErrNoDevice)
+	}
+	r := b.regs[i]
 	lead := r.Addr % uint64(os.Getpagesize())
 	w, err := mmio.Map(b.fd, int64(r.Addr-lead), lead, r.Size)
 	if errors.Is(err, unix.EPERM) {
-		return nil, fmt.Errorf("%w. Or a driver has these registers (see /proc/iomem): unbind it, or boot with iomem=relaxed", err)
+		return nil, fmt.Errorf("at %s: %w. Or a driver has these registers (see /proc/iomem): unbind it, or boot with iomem=relaxed", r, err)
 	}
 	return w, err
 }
@@ -162,26 +130,14 @@ func (b *Bus) Alloc(a mac.Alloc) (pagepool.Memory, error) { return b.memory.Allo
 
 // Interrupt implements mac.Bus. There is line 0 alone, and it is open once at a time.
 func (b *Bus) Interrupt(i int) (mac.Interrupt, error) {
-	if i != 0 {
-		return nil, fmt.Errorf("devmem: %s: no interrupt line %d: %w", b.name, i, mac.ErrNoDevice)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return nil, fmt.Errorf("devmem: %s: open interrupt: %w", b.name, os.ErrClosed)
-	}
-	if b.line != nil && !b.line.Closed() {
-		return nil, fmt.Errorf("devmem: %s: open interrupt: close the one that is open first: %w", b.name, mac.ErrConfig)
-	}
-	l, err := b.openLine()
+	l, err := b.line.Open(i, b.openLine)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("devmem: %s: open interrupt: %w", b.name, err)
 	}
-	b.line = l
 	return l, nil
 }
 
-func (b *Bus) openLine() (line, error) {
+func (b *Bus) openLine() (device.Line, error) {
 	if b.opts.InputEvent == "" {
 		return irq.NewTimer("devmem: "+b.name, b.opts.PollPeriod), nil
 	}
@@ -191,14 +147,17 @@ func (b *Bus) openLine() (line, error) {
 	}
 	fd, err := open(b.opts.InputEvent)
 	if err != nil {
-		return nil, fmt.Errorf("devmem: %s: open interrupt: %w", b.name,
-			sysfs.Why(err, "is the line a key of gpio-keys in the device tree, and are gpio_keys and evdev loaded? see /proc/bus/input/devices", "run as root or: chown $USER "+b.opts.InputEvent))
+		return nil, sysfs.Why(err, "is the line a key of gpio-keys in the device tree, and are gpio_keys and evdev loaded? see /proc/bus/input/devices", "run as root or: chown $USER "+b.opts.InputEvent)
 	}
 	nothing := func() error { return nil } // gpio-keys masks nothing
-	return irq.New(irq.Config{
+	l, err := irq.New(irq.Config{
 		Name: "devmem: " + b.name, File: os.NewFile(uintptr(fd), b.opts.InputEvent), Count: inputEvents,
 		Rearm: nothing, Mask: nothing, Edges: true, Backstop: backstop,
 	})
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 // inputEvents is room for some input events, whole ones on 32-bit and on 64-bit
@@ -228,13 +187,7 @@ func (b *Bus) Close() error {
 		return b.err
 	}
 	b.closed = true
-	var errs []error
-	if b.line != nil {
-		errs = append(errs, b.line.Close())
-	}
-	for _, w := range b.windows {
-		errs = append(errs, w.Unmap())
-	}
+	errs := append([]error{b.line.Close()}, b.windows.Close()...)
 	if b.memory != nil {
 		b.memory.Close()
 	}

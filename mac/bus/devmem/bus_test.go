@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
 	ethernet = "9000.ethernet"
-	device   = "/sys/devices/platform/soc/" + ethernet
+	inSysfs  = "/sys/devices/platform/soc/" + ethernet
 	base     = "/sys/firmware/devicetree/base"
 	node     = base + "/soc/ethernet@9000"
 )
@@ -34,9 +34,9 @@ const (
 func machine(t *testing.T) *fakeroot.Root {
 	r := fakeroot.New(t)
 	r.Write("/dev/mem", strings.Repeat("\xff", 0x20000))
-	r.Write(device+"/uevent", "")
-	r.Link("/sys/bus/platform/devices/"+ethernet, device)
-	r.Link(device+"/of_node", node)
+	r.Write(inSysfs+"/uevent", "")
+	r.Link("/sys/bus/platform/devices/"+ethernet, inSysfs)
+	r.Link(inSysfs+"/of_node", node)
 	for _, n := range []string{base, base + "/soc", base + "/reserved-memory"} {
 		r.Cells(n+"/#address-cells", 1)
 		r.Cells(n+"/#size-cells", 1)
@@ -191,9 +191,9 @@ func TestWrongUse(t *testing.T) {
 		{name: "bound", dev: ethernet, err: mac.ErrNoDevice, text: "driver dwmac-sun8i has it. As root: echo 9000.ethernet > /sys/bus/platform/devices/9000.ethernet/driver/unbind",
 			spoil: func(r *fakeroot.Root) {
 				r.Write("/sys/bus/platform/drivers/dwmac-sun8i/uevent", "")
-				r.Link(device+"/driver", "/sys/bus/platform/drivers/dwmac-sun8i")
+				r.Link(inSysfs+"/driver", "/sys/bus/platform/drivers/dwmac-sun8i")
 			}},
-		{name: "no registers", dev: ethernet, err: mac.ErrConfig, text: "give Options.Windows", spoil: func(r *fakeroot.Root) { r.Remove(device + "/of_node") }},
+		{name: "no registers", dev: ethernet, err: mac.ErrConfig, text: "give Options.Windows", spoil: func(r *fakeroot.Root) { r.Remove(inSysfs + "/of_node") }},
 		{name: "empty window", dev: ethernet, opts: Options{Windows: []memory.Range{{Addr: 4096}}}, err: mac.ErrConfig, text: "register window 0x1000+0x0"},
 		{name: "huge window", dev: "0x0+2G", err: mac.ErrConfig, text: "register window"},
 		{name: "negative period", dev: ethernet, opts: Options{PollPeriod: -1}, err: mac.ErrConfig, text: "poll period -1ns"},

@@ -66,16 +66,15 @@ func (o *Options) makeMemory(p place) (*hostmem.Memory, error) {
 
 // place is where a device is.
 type place struct {
-	name       string
-	device     string        // sysfs directory; "" when only its registers are known
-	node       *devtree.Node // nil when it has none
-	regs       []memory.Range
-	compatible []string
+	name   string
+	device string        // sysfs directory; "" when only its registers are known
+	node   *devtree.Node // nil when it has none
+	regs   []memory.Range
 }
 
 // find looks up the name of a platform device, or the place of its registers.
 func find(o Options, dev string) (place, error) {
-	p := place{name: dev, regs: o.Windows, compatible: o.Compatible}
+	p := place{name: dev, regs: o.Windows}
 	if r, err := memory.ParseRange(dev); err == nil {
 		if p.regs == nil {
 			p.regs = []memory.Range{r}
@@ -96,9 +95,6 @@ func find(o Options, dev string) (place, error) {
 		return p, fmt.Errorf("driver %s has it. As root: echo %s > %s/driver/unbind, and see to its clocks (package comment): %w", d, dev, p.device, mac.ErrNoDevice)
 	}
 	p.node = devtree.Of(string(o.root), p.device)
-	if p.compatible == nil {
-		p.compatible = o.root.Compatible(p.device)
-	}
 	if p.regs == nil && p.node != nil {
 		windows, err := p.node.Windows()
 		if err != nil {

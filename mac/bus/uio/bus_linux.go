@@ -11,6 +11,7 @@ import (
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/bus/devtree"
+	"github.com/barewire/barewire/mac/bus/internal/device"
 	"github.com/barewire/barewire/mac/bus/internal/hostmem"
 	"github.com/barewire/barewire/mac/bus/internal/irq"
 	"github.com/barewire/barewire/mac/bus/internal/mmio"
@@ -21,25 +22,31 @@ import (
 
 // Bus is a device on Linux UIO. Its methods may be called from any goroutine.
 type Bus struct {
+	identity
 	place
-	opts       Options
-	compatible []string
-	fd         int      // /dev/uioN, non-blocking; -1 before it is open
-	config     *os.File // PCI configuration space; nil for another kind of device
-	memory     *hostmem.Memory
-	node       *devtree.Node // of the device tree; nil when it has none
+	opts   Options
+	fd     int      // /dev/uioN, non-blocking; -1 before it is open
+	config *os.File // PCI configuration space; nil for another kind of device
+	memory *hostmem.Memory
+
+	windows device.Windows
+	line    device.Interrupt
 
 	command sync.Mutex // guards the PCI command register; taken last
 
-	mu      sync.Mutex // guards what follows
-	windows map[int]*mmio.Window
-	line    *irq.Line
-	master  bool // PCI bus mastering is on
-	closed  bool
-	err     error
+	mu     sync.Mutex // guards what follows
+	master bool       // PCI bus mastering is on
+	closed bool
+	err    error
 }
 
-var _ mac.Bus = (*Bus)(nil)
+type identity = device.Identity
+
+var (
+	_ mac.Bus     = (*Bus)(nil)
+	_ mac.Wired   = (*Bus)(nil)
+	_ mac.Advisor = (*Bus)(nil)
+)
 
 // Open opens a device that a UIO driver has. dev is "uio0" or "/dev/uio0", a PCI
 // address ("0000:00:01.0"), or the name of a platform device as in
@@ -57,16 +64,9 @@ func Open(dev string, opts *Options) (*Bus, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bus{place: p, opts: o, compatible: o.Compatible, fd: -1, windows: map[int]*mmio.Window{}}
-	if b.compatible == nil {
-		b.compatible = o.root.Compatible(p.device)
-		if p.pci != "" {
-			b.compatible = o.root.PCICompatible(p.pci)
-		}
-	}
-	b.node = devtree.Of(string(o.root), p.device)
-	if b.opts.ClockHz == 0 && b.node != nil {
-		b.opts.ClockHz = b.node.ClockHz()
+	b := &Bus{
+		identity: device.Identify(o.root, p.name, p.device, o.Compatible, o.ClockHz),
+		place:    p, opts: o, fd: -1,
 	}
 	if err := b.open(); err != nil {
 		return nil, fmt.Errorf("uio: open %s: %w", dev, errors.Join(err, b.Close()))
@@ -75,15 +75,15 @@ func Open(dev string, opts *Options) (*Bus, error) {
 }
 
 // memoryConfig is where DMA memory of a device at p comes from, without a map of UIO.
-func (o *Options) memoryConfig(p place) hostmem.Config {
+func (o *Options) memoryConfig(p place, node *devtree.Node) hostmem.Config {
 	return hostmem.Config{
-		Name: "uio: " + p.name, Root: o.root, Arch: o.goarch, Device: p.device, Node: devtree.Of(string(o.root), p.device),
+		Name: "uio: " + p.name, Root: o.root, Arch: o.goarch, Device: p.device, Node: node,
 		Options: o.Memory, Hooks: o.hooks,
 	}
 }
 
 func (b *Bus) open() (err error) {
-	c := b.opts.memoryConfig(b.place)
+	c := b.opts.memoryConfig(b.place, b.Node())
 	if n := b.opts.MemoryMap; n > 0 {
 		if c.Window, err = b.memoryMap(n); err != nil {
 			return fmt.Errorf("DMA memory in map %d: %w", n, err)
@@ -129,26 +129,6 @@ func openDevice(path string) (int, error) {
 	}
 }
 
-// Name implements mac.Bus.
-func (b *Bus) Name() string { return b.name }
-
-// Compatible implements mac.Bus. A PCI device also has the name pciVVVV,DDDD.
-func (b *Bus) Compatible() []string { return b.compatible }
-
-// ClockHz implements mac.Bus.
-func (b *Bus) ClockHz() int { return b.opts.ClockHz }
-
-// Wiring implements mac.Wired: what the device tree says.
-func (b *Bus) Wiring() mac.Wiring {
-	if b.node == nil {
-		return mac.Wiring{}
-	}
-	return b.node.Wiring()
-}
-
-// Advice implements mac.Advisor.
-func (b *Bus) Advice(err error) string { return sysfs.Advice(b.name, b.device, err) }
-
 // String says in one line what the bus uses and why.
 func (b *Bus) String() string {
 	how := "UIO interrupt rearmed by " + platformDriver
@@ -161,20 +141,11 @@ func (b *Bus) String() string {
 // Registers implements mac.Bus. The windows of a PCI device are its memory BARs
 // in order; those of another are the maps of UIO. They stay until Close.
 func (b *Bus) Registers(i int) (mac.Registers, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return nil, fmt.Errorf("uio: %s: map registers: %w", b.name, os.ErrClosed)
-	}
-	if w := b.windows[i]; w != nil {
-		return w, nil
-	}
-	w, err := b.mapWindow(i)
+	r, err := b.windows.Get(i, b.mapWindow)
 	if err != nil {
 		return nil, fmt.Errorf("uio: %s: register window %d: %w", b.name, i, err)
 	}
-	b.windows[i] = w
-	return w, nil
+	return r, nil
 }
 
 func (b *Bus) mapWindow(i int) (*mmio.Window, error) {
@@ -273,22 +244,19 @@ func (b *Bus) startMaster() error {
 // Interrupt implements mac.Bus. UIO has line 0 alone, and it is open once at a
 // time.
 func (b *Bus) Interrupt(i int) (mac.Interrupt, error) {
-	if i != 0 {
-		return nil, fmt.Errorf("uio: %s: UIO has no interrupt line %d: %w", b.name, i, mac.ErrNoDevice)
+	l, err := b.line.Open(i, b.openLine)
+	if err != nil {
+		return nil, fmt.Errorf("uio: %s: open interrupt: %w", b.name, err)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return nil, fmt.Errorf("uio: %s: open interrupt: %w", b.name, os.ErrClosed)
-	}
-	if b.line != nil && !b.line.Closed() {
-		return nil, fmt.Errorf("uio: %s: open interrupt: close the one that is open first: %w", b.name, mac.ErrConfig)
-	}
+	return l, nil
+}
+
+func (b *Bus) openLine() (device.Line, error) {
 	// A second descriptor of the same opening, so that closing the line neither
 	// ends bus mastering nor forgets the count of interrupts.
 	fd, err := unix.FcntlInt(uintptr(b.fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("uio: %s: open interrupt: %w", b.name, err)
+		return nil, err
 	}
 	line, err := irq.New(irq.Config{
 		Name: "uio: " + b.name, File: os.NewFile(uintptr(fd), "/dev/"+b.uio), Count: 4,
@@ -298,7 +266,6 @@ func (b *Bus) Interrupt(i int) (mac.Interrupt, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.line = line
 	return line, nil
 }
 
@@ -347,16 +314,11 @@ func (b *Bus) Close() error {
 		return b.err
 	}
 	b.closed = true
-	var errs []error
-	if b.line != nil {
-		errs = append(errs, b.line.Close())
-	}
+	errs := []error{b.line.Close()}
 	if b.config != nil {
 		errs = append(errs, b.setCommand(0, sysfs.CommandMaster), b.config.Close())
 	}
-	for _, w := range b.windows {
-		errs = append(errs, w.Unmap())
-	}
+	errs = append(errs, b.windows.Close()...)
 	if b.memory != nil {
 		b.memory.Close()
 	}

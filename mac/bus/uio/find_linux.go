@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/bus/devtree"
 	"github.com/barewire/barewire/mac/bus/internal/hostmem"
 	"github.com/barewire/barewire/mac/bus/internal/sysfs"
 )
@@ -38,7 +39,7 @@ func Check(root, dev string, opts *Options) error {
 	if !o.root.Exists("/dev", p.uio) {
 		return fmt.Errorf("uio: %s: /dev/%s is missing: %s: %w", p.name, p.uio, noNode, mac.ErrNoDevice)
 	}
-	m, err := hostmem.New(o.memoryConfig(p))
+	m, err := hostmem.New(o.memoryConfig(p, devtree.Of(root, p.device)))
 	if err == nil && o.MemoryMap == 0 {
 		err = m.Err()
 	}

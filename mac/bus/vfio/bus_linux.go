@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/barewire/barewire/mac"
-	"github.com/barewire/barewire/mac/bus/devtree"
+	"github.com/barewire/barewire/mac/bus/internal/device"
 	"github.com/barewire/barewire/mac/bus/internal/dma"
 	"github.com/barewire/barewire/mac/bus/internal/irq"
 	"github.com/barewire/barewire/mac/bus/internal/mmio"
@@ -19,11 +19,10 @@ import (
 
 // Bus is a device on VFIO. Its methods may be called from any goroutine.
 type Bus struct {
+	identity
 	place
-	opts       Options
-	k          kernel
-	compatible []string
-	node       *devtree.Node // of the device tree; nil when it has none
+	opts Options
+	k    kernel
 
 	// Descriptors; -1 before they are open.
 	container, groupFD, device int
@@ -33,15 +32,22 @@ type Bus struct {
 	memory  *memory      // nil before the IOMMU is set up
 	pool    *dma.Pool
 
-	mu      sync.Mutex // guards what follows and the PCI command register
-	windows map[int]*mmio.Window
-	line    *irq.Line
-	master  bool // PCI bus mastering is on
-	closed  bool
-	err     error
+	windows device.Windows
+	line    device.Interrupt
+
+	mu     sync.Mutex // guards what follows and the PCI command register
+	master bool       // PCI bus mastering is on
+	closed bool
+	err    error
 }
 
-var _ mac.Bus = (*Bus)(nil)
+type identity = device.Identity
+
+var (
+	_ mac.Bus     = (*Bus)(nil)
+	_ mac.Wired   = (*Bus)(nil)
+	_ mac.Advisor = (*Bus)(nil)
+)
 
 // Open opens a device that a VFIO driver has: the PCI device at dev ("0000:00:01.0"),
 // or the platform device called dev as in /sys/bus/platform/devices
@@ -66,21 +72,12 @@ func Open(dev string, opts *Options) (*Bus, error) {
 		return nil, fmt.Errorf("vfio: open %s: %w", p.name, err)
 	}
 	b := &Bus{
-		place: p, opts: o, k: o.kernel, compatible: o.Compatible, node: devtree.Of(string(o.root), p.dir),
+		identity: device.Identify(o.root, p.name, p.dir, o.Compatible, o.ClockHz),
+		place:    p, opts: o, k: o.kernel,
 		container: -1, groupFD: -1, device: -1,
-		windows: map[int]*mmio.Window{},
 	}
 	if b.k == nil {
 		b.k = linux{}
-	}
-	if b.compatible == nil {
-		b.compatible = o.root.Compatible(p.dir)
-		if p.pci {
-			b.compatible = o.root.PCICompatible(p.name)
-		}
-	}
-	if o.ClockHz == 0 && b.node != nil {
-		b.opts.ClockHz = b.node.ClockHz()
 	}
 	for _, step := range []func() error{b.openContainer, b.openGroup, b.openIOMMU, b.openDevice} {
 		if err := step(); err != nil {
@@ -90,26 +87,6 @@ func Open(dev string, opts *Options) (*Bus, error) {
 	b.pool = dma.NewPool("vfio: "+p.name, b.memory)
 	return b, nil
 }
-
-// Name implements mac.Bus.
-func (b *Bus) Name() string { return b.name }
-
-// Compatible implements mac.Bus. The last name of a PCI device is pciVVVV,DDDD.
-func (b *Bus) Compatible() []string { return b.compatible }
-
-// ClockHz implements mac.Bus.
-func (b *Bus) ClockHz() int { return b.opts.ClockHz }
-
-// Wiring implements mac.Wired: what the device tree says.
-func (b *Bus) Wiring() mac.Wiring {
-	if b.node == nil {
-		return mac.Wiring{}
-	}
-	return b.node.Wiring()
-}
-
-// Advice implements mac.Advisor.
-func (b *Bus) Advice(err error) string { return sysfs.Advice(b.name, b.dir, err) }
 
 // String says in one line what the bus uses and why.
 func (b *Bus) String() string {
@@ -126,20 +103,11 @@ func (b *Bus) String() string {
 // Registers implements mac.Bus. The windows are the memory BARs of a PCI device in
 // order, or the regions of another. They stay until Close.
 func (b *Bus) Registers(i int) (mac.Registers, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return nil, fmt.Errorf("vfio: %s: map registers: %w", b.name, os.ErrClosed)
-	}
-	if w := b.windows[i]; w != nil {
-		return w, nil
-	}
-	w, err := b.mapWindow(i)
+	r, err := b.windows.Get(i, b.mapWindow)
 	if err != nil {
 		return nil, fmt.Errorf("vfio: %s: register window %d: %w", b.name, i, err)
 	}
-	b.windows[i] = w
-	return w, nil
+	return r, nil
 }
 
 func (b *Bus) mapWindow(i int) (*mmio.Window, error) {
@@ -203,26 +171,14 @@ func (b *Bus) startMaster() error {
 // Interrupt implements mac.Bus. There is line 0 alone, and it is open once at a
 // time.
 func (b *Bus) Interrupt(i int) (mac.Interrupt, error) {
-	if i != 0 {
-		return nil, fmt.Errorf("vfio: %s: no interrupt line %d: %w", b.name, i, mac.ErrNoDevice)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed {
-		return nil, fmt.Errorf("vfio: %s: open interrupt: %w", b.name, os.ErrClosed)
-	}
-	if b.line != nil && !b.line.Closed() {
-		return nil, fmt.Errorf("vfio: %s: open interrupt: close the one that is open first: %w", b.name, mac.ErrConfig)
-	}
-	line, err := b.openLine()
+	l, err := b.line.Open(i, b.openLine)
 	if err != nil {
 		return nil, fmt.Errorf("vfio: %s: open interrupt: %w", b.name, err)
 	}
-	b.line = line
-	return line, nil
+	return l, nil
 }
 
-func (b *Bus) openLine() (*irq.Line, error) {
+func (b *Bus) openLine() (device.Line, error) {
 	index, name, other := irqINTx, "INTx", "set Options.MSI"
 	switch {
 	case !b.pci:
@@ -276,17 +232,12 @@ func (b *Bus) Close() error {
 		return b.err
 	}
 	b.closed = true
-	var errs []error
-	if b.line != nil {
-		errs = append(errs, b.line.Close())
-	}
+	errs := []error{b.line.Close()}
 	if b.config != nil {
 		_, err := sysfs.SetCommand(b.config, 0, sysfs.CommandMaster)
 		errs = append(errs, err)
 	}
-	for _, w := range b.windows {
-		errs = append(errs, w.Unmap())
-	}
+	errs = append(errs, b.windows.Close()...)
 	if b.pool != nil {
 		b.pool.Close()
 	}

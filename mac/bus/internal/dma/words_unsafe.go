@@ -15,7 +15,7 @@ func words(b []byte) []uint64 {
 // the fastest, and on Device memory those fault that are not aligned.
 func copyWords(to, from []byte) {
 	t, f := words(to), words(from)
-	for i := range f {
+	for i, n := 0, len(f); i < n; i++ {
 		t[i] = f[i]
 	}
 }
