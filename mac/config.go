@@ -43,7 +43,8 @@ type Config struct {
 	// Arena is the size of a transmit queue's arena in bytes. 0: room for TXRing
 	// frames of 1536 bytes, 256 KiB at least.
 	Arena int
-	// Coalesce is how often queues interrupt. nil: ring.DefaultCoalesce.
+	// Coalesce is how often queues interrupt. nil: ring.DefaultCoalesce, with the
+	// rx-usecs that the core prefers (Info.RXUsecs).
 	Coalesce *ring.Coalesce
 	// NoRXChecksum and NoTXChecksum leave the core's checksum engines off.
 	NoRXChecksum, NoTXChecksum bool
@@ -117,6 +118,9 @@ func (c Config) withDefaults(info Info, bus Bus) (Config, error) {
 	}
 	if c.Coalesce == nil {
 		d := ring.DefaultCoalesce()
+		if info.RXUsecs > 0 {
+			d.RXUsecs = info.RXUsecs
+		}
 		c.Coalesce = &d
 	}
 	if c.Logger == nil {

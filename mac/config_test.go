@@ -43,6 +43,13 @@ func TestConfigDefaultsFollowCoreAndMTU(t *testing.T) {
 	require.Equal(t, 1, c.MaxLent, "fewer pages than slots")
 	require.Equal(t, 256<<10, c.Arena, "never less")
 
+	require.Equal(t, ring.DefaultCoalesce(), *c.Coalesce)
+	info.RXUsecs = 30
+	c, err = Config{}.withDefaults(info, &fakeBus{})
+	require.NoError(t, err)
+	require.Equal(t, 30, c.Coalesce.RXUsecs, "the core's own")
+	require.Equal(t, ring.DefaultCoalesce().TXFrames, c.Coalesce.TXFrames)
+
 	info.Address = HardwareAddr{0xff, 1, 2, 3, 4, 5}
 	c, err = Config{}.withDefaults(info, &fakeBus{})
 	require.NoError(t, err)

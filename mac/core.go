@@ -138,6 +138,10 @@ type Info struct {
 	RXFIFO, TXFIFO int
 	// Watchdog reports a receive watchdog (RIWT).
 	Watchdog bool
+	// RXUsecs is what rx-usecs is when nobody says, for a core that fills a ring faster
+	// than others, or whose watchdog cannot wait as long as ring.DefaultCoalesce has
+	// it. 0: as there.
+	RXUsecs int
 	// EveryFrame says that every received frame interrupts, whatever the slots
 	// ask for: rx-frames is always 1.
 	EveryFrame bool

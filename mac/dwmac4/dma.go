@@ -71,8 +71,11 @@ func (c *Core) NewRX(q int, desc pagepool.Memory, slots, bufferSize int) (ring.R
 	if q < 0 || q >= c.info.RXQueues {
 		return nil, fmt.Errorf("dwmac4: receive queue %d: the core has %d: %w", q, c.info.RXQueues, mac.ErrConfig)
 	}
-	d, err := dwmac.NewRXRing("dwmac4", c.regs, desc, slots, maxSlots, bufferSize, maxBuffer,
-		gmac4.ChanBase(q)+gmac4.ChanRxTail, gmac4.RDES3OWN|gmac4.RDES3BUF1V)
+	if err := dwmac.CheckBuffer("dwmac4", bufferSize, dwmac.BufferAlign, maxBuffer); err != nil {
+		return nil, err
+	}
+	d, err := dwmac.NewRXRing("dwmac4", c.regs, desc, slots, maxSlots, bufferSize,
+		gmac4.ChanBase(q)+gmac4.ChanRxTail, gmac4.RDES3OWN|gmac4.RDES3BUF1V, false)
 	if err != nil {
 		return nil, err
 	}

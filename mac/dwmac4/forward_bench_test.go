@@ -42,7 +42,7 @@ func forward(b *testing.B, batch int) {
 		}
 	}
 	rxMem, txMem := memory(slots*dwregs.DescriptorSize), memory(txSlots*dwregs.DescriptorSize)
-	rxCodec, err := dwmac.NewRXRing("dwmac4", regs, rxMem, slots, maxSlots, 2048, maxBuffer, gmac4.ChanBase(0)+gmac4.ChanRxTail, gmac4.RDES3OWN|gmac4.RDES3BUF1V)
+	rxCodec, err := dwmac.NewRXRing("dwmac4", regs, rxMem, slots, maxSlots, 2048, gmac4.ChanBase(0)+gmac4.ChanRxTail, gmac4.RDES3OWN|gmac4.RDES3BUF1V, false)
 	must(err)
 	txCodec, err := dwmac.NewTXRing("dwmac4", regs, txMem, txSlots, maxSlots, gmac4.ChanBase(0)+gmac4.ChanTxTail)
 	must(err)

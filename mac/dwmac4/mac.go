@@ -11,12 +11,8 @@ import (
 	"github.com/barewire/barewire/mac/internal/gmac4"
 )
 
-// Bounds of the waits. A frame of 16 KiB takes 13 ms at 10 Mbit/s.
-const (
-	resetLimit = time.Second
-	drainLimit = 20 * time.Millisecond
-	idleLimit  = 50 * time.Millisecond
-)
+// resetLimit bounds the wait for a software reset.
+const resetLimit = time.Second
 
 // Reset implements mac.Core.Reset: it stops DMA, wherever a crash left it, and
 // does a software reset (DMA_Mode.SWR), which needs the receive clock.
@@ -71,7 +67,7 @@ func (c *Core) check(s mac.Setup) error {
 	case s.MTU < dwmac.MinMTU || s.MTU > c.info.MaxMTU:
 		return fmt.Errorf("dwmac4: MTU %d: the core takes %d to %d: %w", s.MTU, dwmac.MinMTU, c.info.MaxMTU, mac.ErrConfig)
 	}
-	if err := dwmac.CheckBuffer("dwmac4", s.BufferSize, maxBuffer); err != nil {
+	if err := dwmac.CheckBuffer("dwmac4", s.BufferSize, dwmac.BufferAlign, maxBuffer); err != nil {
 		return err
 	}
 	fifo := dwmac.Share(c.info.TXFIFO, s.TXQueues)

@@ -34,6 +34,8 @@ type MDIORegisters struct {
 	Prepare func(MDIOOp)
 	// NoClause45 says that the core has clause 22 only.
 	NoClause45 bool
+	// Clause22PHYs is how many PHY addresses, from 0 on, clause 22 reaches. 0: all.
+	Clause22PHYs int
 }
 
 // MDIO is the PHY management interface of a core. The registers do one access at a
@@ -63,6 +65,8 @@ func (m *MDIO) access(phy, dev, reg int, op MDIOOp) (uint16, error) {
 		return 0, fmt.Errorf("%s: MDIO PHY %d, device %d, register %d: PHY and device go from 0 to 31, and so does a register of clause 22: %w", m.core, phy, dev, reg, mac.ErrConfig)
 	case op.Clause45 && m.at.NoClause45:
 		return 0, fmt.Errorf("%s: MDIO PHY %d: the core has clause 22 only: %w", m.core, phy, mac.ErrUnsupported)
+	case !op.Clause45 && m.at.Clause22PHYs > 0 && phy >= m.at.Clause22PHYs:
+		return 0, fmt.Errorf("%s: MDIO PHY %d: clause 22 reaches PHYs 0 to %d in this version of the core: %w", m.core, phy, m.at.Clause22PHYs-1, mac.ErrUnsupported)
 	}
 	op.PHY, op.Device, op.Register = uint32(phy), uint32(dev), uint32(reg)
 	m.mu.Lock()

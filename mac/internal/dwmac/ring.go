@@ -77,26 +77,29 @@ type RXRing struct {
 	BufferSize int
 	Next       int // slot after the last one posted, for a start
 
-	own uint32 // of the last word of a posted descriptor
+	own    uint32 // of the last word of a posted descriptor
+	second uint64 // where buffer 2 starts in a buffer, 0: there is none
 }
 
 // rxIOC asks for an interrupt, in the last word of a receive descriptor.
 const rxIOC uint32 = 1 << 30
 
-// NewRXRing is NewRing for buffers of bufferSize bytes, at most maxBuffer. own gives
-// a descriptor with one buffer to the device.
-func NewRXRing(core string, regs mac.Registers, desc pagepool.Memory, slots, maxSlots, bufferSize, maxBuffer int, tail, own uint32) (RXRing, error) {
-	if err := CheckBuffer(core, bufferSize, maxBuffer); err != nil {
-		return RXRing{}, err
-	}
+// NewRXRing is NewRing for buffers of bufferSize bytes. own gives a descriptor with
+// one buffer to the device; with halves the buffer is posted as two, one behind the
+// other.
+func NewRXRing(core string, regs mac.Registers, desc pagepool.Memory, slots, maxSlots, bufferSize int, tail, own uint32, halves bool) (RXRing, error) {
 	r, err := NewRing(core, regs, desc, slots, maxSlots, tail)
-	return RXRing{Ring: r, BufferSize: bufferSize, own: own}, err
+	rx := RXRing{Ring: r, BufferSize: bufferSize, own: own}
+	if halves {
+		rx.second = uint64(bufferSize / 2)
+	}
+	return rx, err
 }
 
 // CheckBuffer checks the size of receive buffers.
-func CheckBuffer(core string, size, largest int) error {
-	if size < BufferAlign || size > largest || size%BufferAlign != 0 {
-		return fmt.Errorf("%s: receive buffers of %d bytes: take %d to %d in steps of %d: %w", core, size, BufferAlign, largest, BufferAlign, mac.ErrConfig)
+func CheckBuffer(core string, size, align, largest int) error {
+	if size < align || size > largest || size%align != 0 {
+		return fmt.Errorf("%s: receive buffers of %d bytes: take %d to %d in steps of %d: %w", core, size, align, largest, align, mac.ErrConfig)
 	}
 	return nil
 }
@@ -111,7 +114,11 @@ func (r *RXRing) Post(from int, bufs []ring.Buffer) {
 		w := slot * dwregs.DescriptorWords
 		r.Words.Store(w, uint32(bufs[i].Addr))
 		r.Words.Store(w+1, uint32(bufs[i].Addr>>32))
-		r.Words.Store(w+2, 0)
+		second := uint32(0)
+		if r.second != 0 {
+			second = uint32(bufs[i].Addr + r.second)
+		}
+		r.Words.Store(w+2, second)
 		if slot++; slot == r.Slots {
 			slot = 0
 		}
@@ -122,6 +129,9 @@ func (r *RXRing) Post(from int, bufs []ring.Buffer) {
 	slot = from
 	for i := range bufs {
 		own := r.own
+		if r.second != 0 {
+			own |= uint32((bufs[i].Addr + r.second) >> 32)
+		}
 		if bufs[i].Interrupt {
 			own |= rxIOC
 		}

@@ -18,7 +18,7 @@ func newRings(t *testing.T, slots int) (regs *fakeRegs, rx *RXRing, rxMem *dwtes
 	t.Helper()
 	regs = &fakeRegs{regs: map[uint32]uint32{}}
 	rxMem, txMem = dwtest.NewMemory(slots), dwtest.NewMemory(slots)
-	r, err := NewRXRing("core", regs, rxMem, slots, 1024, 2048, 16368, rxTail, 0x81000000)
+	r, err := NewRXRing("core", regs, rxMem, slots, 1024, 2048, rxTail, 0x81000000, false)
 	require.NoError(t, err)
 	tx, err = NewTXRing("core", regs, txMem, slots, 1024, txTail)
 	require.NoError(t, err)
@@ -58,23 +58,30 @@ func TestPost(t *testing.T) {
 	}
 }
 
+func TestPostHalves(t *testing.T) {
+	m := dwtest.NewMemory(4)
+	r, err := NewRXRing("core", &fakeRegs{regs: map[uint32]uint32{}}, m, 4, 1024, 2048, rxTail, 0x80000000, true)
+	require.NoError(t, err)
+	m.Log = nil
+	r.Post(3, []ring.Buffer{{Addr: 0x1_FFFF_F800}, {Addr: 0x1_FFFF_FC00, Interrupt: true}})
+	require.Equal(t, &[4]uint32{0xFFFFF800, 1, 0xFFFFFC00, 0x80000001}, dwtest.Words(t, m, 3))
+	require.Equal(t, &[4]uint32{0xFFFFFC00, 1, 0, 0xC0000002}, dwtest.Words(t, m, 0), "the second half lies beyond 4 GiB")
+	dwtest.CheckOwnOrder(t, m.Log)
+}
+
 func TestRingChecks(t *testing.T) {
 	regs := &fakeRegs{regs: map[uint32]uint32{}}
 	txOn := func(m pagepool.Memory, slots int) error {
 		_, err := NewTXRing("core", regs, m, slots, 1024, txTail)
 		return err
 	}
-	rxWith := func(size int) error {
-		_, err := NewRXRing("core", regs, dwtest.NewMemory(8), 8, 1024, size, 16368, rxTail, 0)
-		return err
-	}
 	for name, err := range map[string]error{
 		"too few slots":  txOn(dwtest.NewMemory(3), 3),
 		"too many slots": txOn(dwtest.NewMemory(1025), 1025),
 		"short memory":   txOn(dwtest.NewMemory(8), 9),
-		"buffer size":    rxWith(2044),
-		"buffer too big": rxWith(16384),
-		"no buffer":      rxWith(0),
+		"buffer size":    CheckBuffer("core", 2044, 16, 16368),
+		"buffer too big": CheckBuffer("core", 16384, 16, 16368),
+		"no buffer":      CheckBuffer("core", 0, 16, 16368),
 		"misaligned":     txOn(pagepool.NewHeap(512, 0x1008), 8),
 		"across 4 GiB":   txOn(pagepool.NewHeap(512, 1<<32-64), 8),
 	} {
