@@ -22,6 +22,7 @@ import (
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/dwmac1000"
 	"github.com/barewire/barewire/mac/dwmac4"
+	"github.com/barewire/barewire/mac/dwxgmac2"
 	"github.com/barewire/barewire/mac/mvneta"
 	"github.com/barewire/barewire/mac/ravb"
 	"github.com/barewire/barewire/mac/sun8i"
@@ -32,6 +33,7 @@ func All() []mac.Driver {
 	return []mac.Driver{
 		dwmac1000.Driver(),
 		dwmac4.Driver(),
+		dwxgmac2.Driver(),
 		sun8i.Driver(),
 		mvneta.Driver(),
 		mvneta.HWBMDriver(),

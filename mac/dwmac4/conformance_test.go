@@ -105,4 +105,18 @@ func TestConformance(t *testing.T) {
 		"counters/exact": noCounter, "counters/64 bits": noCounter,
 	}
 	t.Run("4.00", func(t *testing.T) { mactest.Run(t, bare) })
+
+	several := full
+	several.Name, several.Model = "dwmac4 5.10 with four queues", hardware(model.Config{Queues: 4, RXFIFO: 64 << 10, TXFIFO: 64 << 10})
+	t.Run("queues", func(t *testing.T) {
+		mactest.RunQueues(t, several, mactest.Queues{Count: 4, Frame: func(to mac.HardwareAddr, queue, n, number int) []byte {
+			f := make([]byte, n)
+			copy(f, to[:])
+			copy(f[6:], []byte{2, 0, 0, 0, 0, 2, 0x81, 0, byte(2*queue) << 5, 1, 0x88, 0xb5}) // priorities 0 and 1 are of queue 0, and so on
+			for i := 18; i < n; i++ {
+				f[i] = byte(i*3 + number)
+			}
+			return f
+		}})
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/sim"
@@ -31,7 +32,8 @@ type bench struct {
 	drv   mac.Core
 	dev   *mac.Device
 	queue *mac.Queue
-	owned bool // the test owns the receive side of queue
+	owned []*mac.Queue // the test owns their receive sides
+	all   bool         // own all queues, not the first alone
 	// inBand: the core knows the link by itself.
 	inBand bool
 	wire   wire
@@ -147,8 +149,14 @@ func (b *bench) start(cfg mac.Config) {
 func (b *bench) run() {
 	b.Helper()
 	b.noError(b.dev.Start(), "start")
-	b.noError(b.queue.Own(), "own the queue")
-	b.owned = true
+	owned := b.dev.Queues()[:1]
+	if b.all {
+		owned = b.dev.Queues()
+	}
+	for _, q := range owned {
+		b.noError(q.Own(), "own queue %d", q.Index())
+		b.owned = append(b.owned, q)
+	}
 	b.settle()
 	if l := b.dev.Link(); !l.Up {
 		b.Fatalf("the link is %v after the start", l)
@@ -162,10 +170,10 @@ func (b *bench) close() {
 }
 
 func (b *bench) shut() error {
-	if b.owned {
-		b.owned = false
-		b.queue.Disown()
+	for _, q := range b.owned {
+		q.Disown()
 	}
+	b.owned = nil
 	dev := b.dev
 	b.dev = nil
 	return dev.Close()
@@ -177,8 +185,8 @@ func (b *bench) settle() {
 	b.Helper()
 	synctest.Wait()
 	b.noViolations()
-	if b.owned {
-		b.noError(b.queue.Pool.Check(), "page sum")
+	for _, q := range b.owned {
+		b.noError(q.Pool.Check(), "page sum of queue %d", q.Index())
 	}
 }
 
@@ -203,9 +211,7 @@ func (b *bench) deliver(frames ...[]byte) {
 func (b *bench) receive() (got []frame) {
 	b.Helper()
 	for {
-		if !b.queue.Checkpoint() {
-			b.Fatal("the device has closed itself")
-		}
+		b.checkpoint()
 		b.settle()
 		b.queue.Ack()
 		batch := b.harvest(16)
@@ -222,6 +228,48 @@ func (b *bench) receive() (got []frame) {
 			return got
 		}
 		got = append(got, batch...)
+	}
+}
+
+// checkpoint is what each owner does between two passes. A repair takes the queues one
+// after the other, and has all of them in the end: while one owner waits for it the
+// others come by again.
+func (b *bench) checkpoint() {
+	b.Helper()
+	if len(b.owned) == 1 {
+		b.stillOpen(b.owned[0].Checkpoint())
+		return
+	}
+	waiting := make([]chan bool, len(b.owned))
+	for again := true; again; {
+		for i, q := range b.owned {
+			if waiting[i] == nil {
+				c := make(chan bool, 1)
+				waiting[i] = c
+				go func() { c <- q.Checkpoint() }()
+			}
+		}
+		synctest.Wait()
+		again = false
+		for i, c := range waiting {
+			select {
+			case open := <-c:
+				b.stillOpen(open)
+				waiting[i] = nil
+			default:
+				again = true
+			}
+		}
+		if again {
+			time.Sleep(time.Microsecond)
+		}
+	}
+}
+
+func (b *bench) stillOpen(open bool) {
+	b.Helper()
+	if !open {
+		b.Fatal("the device has closed itself")
 	}
 }
 

@@ -35,16 +35,20 @@ func Run(t *testing.T, c Core) {
 			t.Errorf("%s: Missing lists %q, which is no sub-test of the suite", c.Name, name)
 		}
 	}
-	pass(t, c)
+	both(t, c, checks())
+}
+
+// both runs sub-tests on both kinds of memory.
+func both(t *testing.T, c Core, all []check) {
+	pass(t, c, all)
 	c.Name += ", memory not coherent"
 	c.memory.NonCoherent = true
-	t.Run("not_coherent", func(t *testing.T) { pass(t, c) })
+	t.Run("not_coherent", func(t *testing.T) { pass(t, c, all) })
 }
 
 // pass runs each sub-test once.
-func pass(t *testing.T, c Core) {
+func pass(t *testing.T, c Core, all []check) {
 	ran, missing, failed := 0, 0, 0
-	all := checks()
 	for _, k := range all {
 		if reason, ok := c.Missing[k.name]; ok {
 			t.Logf("%s: %s: not supported: %s", c.Name, k.name, reason)

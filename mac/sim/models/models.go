@@ -10,6 +10,7 @@ import (
 	"github.com/barewire/barewire/mac/sim"
 	"github.com/barewire/barewire/mac/sim/dwmac1000"
 	"github.com/barewire/barewire/mac/sim/dwmac4"
+	"github.com/barewire/barewire/mac/sim/dwxgmac2"
 	"github.com/barewire/barewire/mac/sim/mvneta"
 	"github.com/barewire/barewire/mac/sim/ravb"
 	"github.com/barewire/barewire/mac/sim/sun8i"
@@ -29,6 +30,7 @@ func All() []Model {
 	return []Model{
 		{"dwmac1000", dwmac1000.Config{}.Build},
 		{"dwmac4", dwmac4.Config{}.Build},
+		{"dwxgmac2", dwxgmac2.Config{}.Build},
 		{"sun8i", sun8i.Config{}.Build},
 		{"mvneta", mvneta.Config{}.Build},
 		{"mvneta-hwbm", mvneta.Config{}.Build},
