@@ -45,7 +45,8 @@ func (c *Core) openIRQ() {
 }
 
 // closeIRQs masks everything and clears what is latched. A mask that is not
-// visible to this CPU cannot be written, so the maps come first.
+// visible to this CPU cannot be written, so the maps come first: every CPU sees
+// every queue, and so does a thread that moves. They stay like that.
 func (c *Core) closeIRQs() {
 	c.irq.mu.Lock()
 	defer c.irq.mu.Unlock()

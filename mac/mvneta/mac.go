@@ -105,10 +105,6 @@ func (c *Core) configureUnit() {
 
 // configureQueues puts the queues into a known state, off.
 func (c *Core) configureQueues() {
-	// Every CPU sees every queue, and so does a thread that moves.
-	for cpu := range neta.MaxCPUs {
-		c.regs.Write32(neta.CPUMap(cpu), neta.AllQueues)
-	}
 	c.regs.Write32(neta.TXCommand1, 0)
 	for q := range neta.MaxQueues {
 		c.regs.Write32(neta.TokenConfig(q), 0)

@@ -3,6 +3,7 @@ package mvneta
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"testing"
 	"time"
@@ -288,6 +289,21 @@ func TestModeOfTheOptions(t *testing.T) {
 	require.ErrorIs(t, err, mac.ErrConfig)
 	_, err = New(newBus(t, m), &Options{Mode: 9})
 	require.ErrorIs(t, err, mac.ErrConfig)
+}
+
+// While everybody's frames pass the station address stands at all ones, as Linux
+// has it, and comes back afterwards.
+func TestAddressWhilePromiscuous(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	require.NoError(t, r.c.SetFilter(mac.Filter{Promiscuous: true}))
+	require.Equal(t, mac.Broadcast[:4], binary.BigEndian.AppendUint32(nil, r.m.Read32(neta.MACHigh)))
+	require.NoError(t, r.c.SetAddress(partner))
+	require.Equal(t, mac.Broadcast[:4], binary.BigEndian.AppendUint32(nil, r.m.Read32(neta.MACHigh)))
+	require.NoError(t, r.c.SetFilter(mac.Filter{}))
+	require.Equal(t, partner, r.c.readAddress())
+	require.Zero(t, r.m.Read32(neta.PortConfig)&neta.ConfigPromiscuous|r.m.Read32(neta.TypePriority)&neta.PriorityForceUnicast)
+	require.NoError(t, r.c.SetAddress(station))
+	r.exchange(3, 100)
 }
 
 // Flow control that was negotiated in band.
