@@ -259,6 +259,25 @@ func TestConfigureIsTheSameEachTime(t *testing.T) {
 	})
 }
 
+// Octet counters have 64 bits, low word first.
+func TestWideCounters(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	for i, v := range []struct {
+		off   uint32
+		count func(c mac.Counters) uint64
+	}{
+		{neta.MIBRXOctets, func(c mac.Counters) uint64 { return c.RXOctets }}, {neta.MIBTXOctets, func(c mac.Counters) uint64 { return c.TXOctets }},
+	} {
+		r.m.AddCount(v.off, 0xFFFFFFF0)
+		r.m.AddCount(v.off+4, uint32(5+i))
+		var c mac.Counters
+		r.c.Counters(&c)
+		require.Equal(t, uint64(5+i)<<32|0xFFFFFFF0, v.count(c))
+		r.c.Counters(&c)
+		require.Equal(t, uint64(5+i)<<32|0xFFFFFFF0, v.count(c), "reading has cleared it")
+	}
+}
+
 func TestNothingThere(t *testing.T) {
 	bus := newBus(t, model.New(model.Config{}))
 	for _, v := range []uint32{0, 0xFFFFFFFF} {
