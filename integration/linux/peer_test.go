@@ -54,13 +54,15 @@ type barewire struct {
 	cable *cable.Cable
 }
 
-// newBarewire makes the peer of d, with 192.0.2.1 and fd00::1, and jumbo frames.
+// newBarewire makes the peer of d, with 192.0.2.1 and fd00::1, an MTU of 1500 and
+// room for jumbo frames.
 func newBarewire(t *testing.T, d *device) *barewire {
 	t.Helper()
 	b := &barewire{near: d}
 	var err error
 	b.mac, err = fake.New(&fake.Options{Config: mac.Config{Address: mac.HardwareAddr{2, 0, 0, 0, 0, 1}, MTU: 9000, Poison: true}})
 	require.NoError(t, err)
+	require.NoError(t, b.mac.SetMTU(1500))
 	b.ep, err = endpoint.New(b.mac.Device, nil)
 	require.NoError(t, err)
 	b.Host, err = netstack.New(b.ep, &netstack.Options{

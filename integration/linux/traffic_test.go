@@ -102,9 +102,11 @@ func (m *machine) ringSizes(t *testing.T) {
 	}
 }
 
-// mtu sends frames of the largest size both ways.
+// mtu sends frames of the largest size both ways. The MTU is the network's: both
+// ends have it.
 func (m *machine) mtu(t *testing.T, b *barewire) {
 	set := func(mtu int) {
+		require.NoError(t, b.mac.SetMTU(mtu))
 		m.run(t, fmt.Sprintf("ip link set eth0 down; ip link set eth0 mtu %d && ip link set eth0 up && carrier eth0", mtu))
 	}
 	defer set(1500)

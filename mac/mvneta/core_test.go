@@ -150,6 +150,24 @@ func TestTransmitThreshold(t *testing.T) {
 	require.Equal(t, uint32(1), r.c.Interrupt().TX)
 }
 
+// One read of the counter tells enough for several looks.
+func TestTransmitCounterIsReadOnce(t *testing.T) {
+	r := newRig(t, rigOptions{slots: 64})
+	for i := range 40 {
+		r.send(ring.TXFrame{}, frame(partner, 60, i))
+	}
+	tx := r.c.tx[0]
+	d := r.counts(func() { require.Equal(t, 40, tx.Done(0, 15, 40)) })
+	require.Equal(t, uint64(1), d.RegisterReads)
+	d = r.counts(func() { require.Equal(t, 24, tx.Done(16, 31, 24), "once the first sixteen are released") })
+	require.Zero(t, d.RegisterReads)
+	d = r.counts(func() { require.Equal(t, 24, tx.Done(16, 60, 24), "more than is known") })
+	require.Equal(t, uint64(1), d.RegisterReads)
+	for r.tx.Reap() > 0 {
+	}
+	require.Zero(t, r.tx.InUse())
+}
+
 // The threshold follows when a look finds some of the frames before the mark done.
 func TestTransmitThresholdFollows(t *testing.T) {
 	r := newRig(t, rigOptions{slots: 64})

@@ -36,7 +36,7 @@ func TestDescriptorReads(t *testing.T) {
 		if o.opts.BufferManager {
 			words = 3
 		}
-		for _, v := range []struct{ waiting, budget int }{{1, 64}, {64, 64}, {100, 64}, {100, 7}, {200, 64}, {0, 64}} {
+		for _, v := range []struct{ waiting, budget int }{{1, 64}, {64, 64}, {100, 64}, {100, 7}, {200, 64}, {200, 100}, {0, 64}} {
 			r.deliver(v.waiting, 100)
 			for left := v.waiting; ; left -= v.budget {
 				want := min(max(left, 0), v.budget)
@@ -60,7 +60,7 @@ func TestDescriptorReads(t *testing.T) {
 		})
 		require.Len(t, r.sent, 1000)
 		require.Zero(t, d.DescriptorLoads, "of sent frames")
-		require.Less(t, d.RegisterReads, uint64(1000/64), "looks at the transmit counter")
+		require.Less(t, d.RegisterReads, uint64(1000/64), "reads of the transmit counter")
 	})
 }
 

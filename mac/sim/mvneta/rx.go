@@ -89,6 +89,9 @@ func (m *Model) arrive(buf []byte, good bool) {
 		m.control(f, good)
 		return
 	}
+	// The counters are the MAC's, ahead of the address filter.
+	limit := 2 * int(field.Get(neta.GMAC0MaxRX, m.load(neta.GMAC0)))
+	m.countRX(f, len(f)+fcsLen, limit, good)
 	queue, pass, exact := m.filter(f, typ)
 	if !pass {
 		m.stats.Filtered++
@@ -97,11 +100,9 @@ func (m *Model) arrive(buf []byte, good bool) {
 	tagged := len(f) >= 18 && uint32(typ) == m.load(neta.VLANType)&0xFFFF
 	queue = m.route(f, typ, tagged, queue)
 	r := rxFrame{queue: queue, data: buf, status: m.status(f, tagged, exact)}
-	limit := 2 * int(field.Get(neta.GMAC0MaxRX, m.load(neta.GMAC0)))
 	fail := func(code uint32) { r.status |= neta.RXError | field.Put(neta.RXErrorCode, code) }
-	n := len(f) + fcsLen
 	switch {
-	case n > limit:
+	case len(f)+fcsLen > limit:
 		r.data = buf[:neta.HeaderSize+limit]
 		fail(neta.RXErrorLength)
 	case !good:
@@ -110,7 +111,6 @@ func (m *Model) arrive(buf []byte, good bool) {
 		r.data, r.overflow = buf[:len(buf)/2], true
 		fail(neta.RXErrorOverrun)
 	}
-	m.countRX(f, n, limit, good)
 	r.cut, r.noFirst = m.faults.Hit(sim.Truncated), m.faults.Hit(sim.MissingFirst)
 	r.size = uint32(len(r.data))
 	if m.faults.Hit(sim.BadLength) {
