@@ -5,6 +5,7 @@ package linux
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -112,7 +113,6 @@ type slot struct {
 const (
 	clockHandle = iota + 1
 	resetHandle
-	sysconHandle
 	phyHandle
 	firstHandle
 )
@@ -138,22 +138,25 @@ func (s slot) clock(hz int) guest.Node {
 	}}
 }
 
+// spare is a device in size bytes of spare words at off in the BAR, such as a
+// system controller:
+//
+//	s.spare("syscon", firstHandle, 0x8000, 0x100)
+func (s slot) spare(compatible string, handle, off, size uint32, props ...guest.Prop) guest.Node {
+	_, name, ok := strings.Cut(compatible, ",")
+	if !ok {
+		name = compatible
+	}
+	return guest.Node{Name: fmt.Sprintf("%s@%x", name, s.bar+off), Props: append([]guest.Prop{
+		guest.Strings("compatible", compatible), guest.Cells("reg", 0, s.bar+off, 0, size),
+		guest.Cells("phandle", s.handle(handle)),
+	}, props...)}
+}
+
 // reset is a reset controller with resetHandle, of 32 lines in the spare word at
 // off in the BAR.
 func (s slot) reset(off uint32) guest.Node {
-	return guest.Node{Name: fmt.Sprintf("reset-controller@%x", s.bar+off), Props: []guest.Prop{
-		guest.Strings("compatible", "snps,dw-high-reset"), guest.Cells("reg", 0, s.bar+off, 0, 4),
-		guest.Cells("#reset-cells", 1), guest.Cells("phandle", s.handle(resetHandle)),
-	}}
-}
-
-// syscon is a system controller with sysconHandle, in size bytes of spare words
-// at off in the BAR.
-func (s slot) syscon(off, size uint32) guest.Node {
-	return guest.Node{Name: fmt.Sprintf("syscon@%x", s.bar+off), Props: []guest.Prop{
-		guest.Strings("compatible", "syscon"), guest.Cells("reg", 0, s.bar+off, 0, size),
-		guest.Cells("phandle", s.handle(sysconHandle)),
-	}}
+	return s.spare("snps,dw-high-reset", resetHandle, off, 4, guest.Cells("#reset-cells", 1))
 }
 
 // fixedLink is a child of the MAC's node.
@@ -195,6 +198,9 @@ func (m *machine) steps(t *testing.T, steps []step) {
 		if reason, ok := m.devices[0].missing[s.name]; ok {
 			fmt.Printf("none %s: %s: %s\n", m.title, s.name, reason)
 			continue
+		}
+		if m.gone {
+			t.FailNow()
 		}
 		check(t, m.title, s.name, func(t *testing.T) {
 			require.True(t, s.given, "the core says neither what to expect nor, in missing, why there is nothing")

@@ -49,6 +49,7 @@ type machine struct {
 	shell   *guest.Shell
 	devices []*device
 	served  chan error
+	gone    bool // the guest has ended; no further check means anything
 }
 
 // lib is what the guest's shell knows.
@@ -211,6 +212,7 @@ func (m *machine) try(t *testing.T, script string) (string, error) {
 	defer cancel()
 	begin := time.Now()
 	out, err := m.shell.Run(ctx, script)
+	m.gone = m.gone || errors.Is(err, guest.ErrGone)
 	t.Logf("%s: %.2f s\n%s", strings.TrimSpace(script), time.Since(begin).Seconds(), out)
 	return out, err
 }

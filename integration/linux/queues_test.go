@@ -46,17 +46,23 @@ func twoQueues(s slot) []guest.Node {
 func TestQueues(t *testing.T) {
 	config := dwmac4.Config{Version: 0x52, Queues: 2, RXFIFO: 32 << 10, TXFIFO: 32 << 10}
 	c := dwmac4Core(config)
+	const resetLine = guest.BARSize // above the MAC's registers
+	c.barSize = 2 * guest.BARSize
 	c.node = func(s slot) []guest.Node {
 		n := stmmacNode(s, config, guest.Cells("phy-handle", s.handle(phyHandle)),
-			guest.Cells("snps,mtl-rx-config", s.handle(rxQueueHandle)), guest.Cells("snps,mtl-tx-config", s.handle(txQueueHandle)))
+			guest.Cells("snps,mtl-rx-config", s.handle(rxQueueHandle)), guest.Cells("snps,mtl-tx-config", s.handle(txQueueHandle)),
+			guest.Cells("resets", s.handle(resetHandle), 0), guest.Strings("reset-names", "stmmaceth"))
 		n.Children = []guest.Node{mdioNode(s)}
-		return append(twoQueues(s), s.clock(dwmac4Clock), n)
+		return append(twoQueues(s), s.clock(dwmac4Clock), s.reset(resetLine), n)
 	}
 	m := start(t, setup{title: "stmmac 5.20, two queues, MSI, PHY", cores: []core{c}, messages: true, manual: true})
 	b := newBarewire(t, m.devices[0]) // first, as plugging a cable in takes the link down for a while
 	if !check(t, m.title, "insmod, probe and up", m.bringUp) {
 		return
 	}
+	check(t, m.title, "reset line asserted and released", func(t *testing.T) {
+		require.Equal(t, []uint32{1, 0}, m.devices[0].writes(resetLine))
+	})
 	m.reachPeer(t)
 	check(t, m.title, "interrupts are messages", func(t *testing.T) {
 		require.NotZero(t, m.devices[0].server.Stats().MSISent)
