@@ -12,8 +12,10 @@ import (
 	"github.com/barewire/barewire/mac"
 	bussim "github.com/barewire/barewire/mac/bus/sim"
 	"github.com/barewire/barewire/mac/dwxgmac2"
+	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/xgmac2"
+	"github.com/barewire/barewire/mac/sim"
 	model "github.com/barewire/barewire/mac/sim/dwxgmac2"
 	"github.com/barewire/barewire/mac/sim/phy"
 	"github.com/barewire/barewire/ring"
@@ -232,4 +234,71 @@ func TestLinkSpeeds(t *testing.T) {
 	require.ErrorIs(t, core.Start(), mac.ErrConfig, "no rings")
 	_, known := core.Link()
 	require.False(t, known)
+}
+
+// TestStopOrder: each queue is stopped and drained, and only then the transmitter,
+// which is one for all; the receiver goes before what is behind it. Nothing is left on.
+func TestStopOrder(t *testing.T) {
+	m := model.New(model.Config{Inline: true, Queues: 4})
+	bus := bussim.New(m, nil)
+	dev, err := dwxgmac2.Open(context.Background(), bus, &mac.Config{Queues: 4, Link: mac.Link{Up: true, Speed: 1000, FullDuplex: true}})
+	require.NoError(t, err)
+	require.NoError(t, dev.Start())
+	bus.Trace().Log(1 << 16)
+	require.NoError(t, dev.Close())
+	at := map[string]int{}
+	for i, e := range bus.Trace().Events() {
+		if e.Kind == sim.RegisterWrite {
+			at[e.Name] = i // the last write
+		}
+	}
+	order := []string{"DMA_CH0_TxControl", "DMA_CH3_TxControl", "MTL_Q0_TxQOpMode", "MTL_Q3_TxQOpMode", "MAC_TxConfig", "MAC_RxConfig", "MAC_RxQCtrl0", "DMA_CH0_RxControl", "DMA_CH3_RxControl"}
+	for i := 1; i < len(order); i++ {
+		require.Positive(t, at[order[i]], order[i])
+		require.Less(t, at[order[i-1]], at[order[i]], "%s before %s", order[i-1], order[i])
+	}
+
+	// A core that somebody else has left running is stopped in the same way.
+	m = model.New(model.Config{Inline: true, Queues: 2})
+	defer m.Close()
+	m.Connect(sim.NewSpace(nil), func(bool) {})
+	on := []struct{ off, bits uint32 }{
+		{xgmac2.MACTxConfig, xgmac2.TxConfigTE}, {xgmac2.MACRxConfig, xgmac2.RxConfigRE}, {xgmac2.MACRxQCtrl0, 0xA},
+		{xgmac2.QueueBase(1) + xgmac2.TxQOpMode, 2 << 2}, {xgmac2.QueueBase(1) + xgmac2.QIntEnable, xgmac2.QIntRXOVF},
+		{xgmac2.ChanBase(1) + xgmac2.ChanIntEnable, 0xFFFF}, {xgmac2.MACIntEnable, 0x30},
+		{xgmac2.ChanBase(1) + xgmac2.ChanTxControl, xgmac2.TxControlST}, {xgmac2.ChanBase(1) + xgmac2.ChanRxControl, xgmac2.RxControlSR},
+	}
+	for _, r := range on {
+		m.Write32(r.off, r.bits)
+	}
+	core, err := dwxgmac2.New(&plainBus{regs: m})
+	require.NoError(t, err)
+	require.NoError(t, core.Stop())
+	for _, r := range on {
+		require.Zero(t, m.Read32(r.off)&r.bits, xgmac2.RegName(r.off))
+	}
+}
+
+// plainBus has registers and nothing else.
+type plainBus struct {
+	mac.Bus
+	regs mac.Registers
+}
+
+func (b *plainBus) Name() string                         { return "plain0" }
+func (b *plainBus) ClockHz() int                         { return 0 }
+func (b *plainBus) Registers(int) (mac.Registers, error) { return b.regs, nil }
+
+// TestWideCounters: a count that has passed 32 bits is read whole.
+func TestWideCounters(t *testing.T) {
+	m, dev := open(t, model.Config{}, mac.Config{})
+	before := dev.Snapshot().Hardware
+	m.Write32(xgmac2.MMC+xgmac2.MMCControl, dwregs.MMCResetOnRead|dwregs.MMCPreset|dwregs.MMCPresetFull)
+	m.Deliver(udp4(dev.Address(), 1, 1000, 1))
+	drain(t, dev.Queues()[0])
+	after := dev.Snapshot().Hardware
+	require.Equal(t, uint64(0xfffffff0+1004), after.RXOctets-before.RXOctets)
+	require.Equal(t, uint64(0xfffffff1), after.RXFrames-before.RXFrames)
+	require.Equal(t, uint64(0xfffffff0), after.RXRunt-before.RXRunt, "32 bits wide")
+	require.Equal(t, after, dev.Snapshot().Hardware, "reading changes nothing")
 }

@@ -241,7 +241,7 @@ func (b *bench) checkpoint() {
 		return
 	}
 	waiting := make([]chan bool, len(b.owned))
-	for again := true; again; {
+	for again, nap := true, time.Microsecond; again; nap *= 2 {
 		for i, q := range b.owned {
 			if waiting[i] == nil {
 				c := make(chan bool, 1)
@@ -261,7 +261,10 @@ func (b *bench) checkpoint() {
 			}
 		}
 		if again {
-			time.Sleep(time.Microsecond)
+			time.Sleep(nap)
+		}
+		if nap > time.Minute {
+			b.Fatal("the device does not give its queues back")
 		}
 	}
 }
