@@ -134,12 +134,16 @@ func (m *Model) gather(q int) bool {
 		}
 	}
 	m.tx.requests.Or(1 << q)
-	if n := len(t.frame); n < minFrame-fcsLen || n > m.cfg.Variant.maxFrame() {
-		m.bad.Record("transmit queue %d: frame of %d bytes: takes %d to %d", q, n, minFrame-fcsLen, m.cfg.Variant.maxFrame())
-		m.queueError(&t.queue, q, etheravb.ErrFrameSize)
+	if n := len(t.frame); n < minFrame-fcsLen {
+		m.wrongSize(q, n)
 		return false
 	}
 	return true
+}
+
+func (m *Model) wrongSize(q, n int) {
+	m.bad.Record("transmit queue %d: frame of %d bytes: takes %d to %d", q, n, minFrame-fcsLen, m.cfg.Variant.maxFrame())
+	m.queueError(&m.tx.q[q].queue, q, etheravb.ErrFrameSize)
 }
 
 // part adds the buffer of a descriptor to the frame.
@@ -150,6 +154,9 @@ func (m *Model) part(q int, w []uint32, control uint32) bool {
 	case n == 0:
 		m.bad.Record("transmit queue %d: descriptor without bytes", q)
 		m.queueError(&t.queue, q, etheravb.ErrDescType)
+		return false
+	case len(t.frame)+n > m.cfg.Variant.maxFrame(): // also one without an end
+		m.wrongSize(q, len(t.frame)+n)
 		return false
 	case m.cfg.Variant.aligned() && addr%4 != 0:
 		m.bad.Record("transmit queue %d: buffer at %#x is not aligned to 4 bytes", q, addr)
