@@ -141,6 +141,7 @@ func TestFullQueue(t *testing.T) {
 				q.Refill()
 				q.Unmask()
 				synctest.Wait()
+				require.EqualValues(t, lap+1, r.dev.Snapshot().Queues[0].Starved, "what was lost before is no news")
 			}
 			require.EqualValues(t, 3*42, r.model.Stats().Full)
 		})
