@@ -13,6 +13,7 @@ import (
 	"github.com/barewire/barewire/mac/bus/internal/dma"
 	"github.com/barewire/barewire/mac/bus/internal/fakeroot"
 	"github.com/barewire/barewire/mac/bus/internal/sysfs"
+	"github.com/barewire/barewire/mac/bus/memory"
 )
 
 const mib = 1 << 20
@@ -222,4 +223,24 @@ func TestRealHugePages(t *testing.T) {
 	require.NoError(t, big.Release())
 	_, mapped := pool.InUse()
 	require.Zero(t, mapped)
+}
+
+// The device counts as dma-ranges has it, and pages that it does not reach are passed
+// over.
+func TestHugePagesWithinReach(t *testing.T) {
+	r := machine(t)
+	r.Cells(treeBase+"/#address-cells", 1)
+	r.Cells(treeBase+"/soc/dma-ranges", 0x80000000, 0x40000000, 0x100000)
+	r.Write(treeNode+"/dma-coherent", "")
+	c := config(r, memory.Options{UnsafeHugePages: true, HugePageSize: hugeSize})
+	fake, pm := &fakeHuge{}, &pagemap{T: t, huge: []uint64{0x30000000, 0x40030000, 0x40020000, 0x40100000, 0x50000000, 0x60000000, 0x70000000, 0x20000000}}
+	c.Hooks.Pagemap, c.Hooks.Memfd = pm, fake.create
+	m, err := New(c)
+	require.NoError(t, err)
+	d, err := ask(m, mac.RXBuffers, 2*hugeSize)
+	require.NoError(t, err)
+	require.Equal(t, uint64(0x80020000), d.DeviceAddr())
+	require.Equal(t, uint64(2*hugeSize), filePosition(t, dma.Address(d.Bytes())), "the third page is the lower one")
+	require.NoError(t, d.Release())
+	require.Zero(t, mappings(t))
 }
