@@ -12,8 +12,11 @@ import (
 )
 
 // resetLimit bounds a soft reset. Linux found 10 ms too short for a board without
-// a cable, and takes 100.
-const resetLimit = time.Second
+// a cable, and takes 100. After resetPatience the PHY is woken once more.
+const (
+	resetLimit    = time.Second
+	resetPatience = 20 * time.Millisecond
+)
 
 // maxMTU is what open drivers run the core with: it has a bit for jumbo frames,
 // and nobody sets it. headerRoom is what a frame has beside its MTU before the
@@ -38,7 +41,8 @@ const (
 
 // Reset implements mac.Core.Reset: it gives the core its clock, stops DMA wherever
 // a crash left it, selects and wakes the PHY, and does a soft reset, which needs
-// the PHY's clock.
+// the PHY's clock. It is the reset that connects the PHY which was selected: one
+// that the core did not reach before is woken while the reset waits for it.
 func (c *Core) Reset(ctx context.Context) error {
 	c.glue.clockOn()
 	// Failing to stop is no reason to stop here: the reset is the remedy.
@@ -46,7 +50,11 @@ func (c *Core) Reset(ctx context.Context) error {
 	c.glue.selectPHY()
 	c.wakePHYs()
 	c.regs.Write32(emac.BasicCtl1, emac.Ctl1Reset|emac.Ctl1SoftRst)
-	if !dwmac.Wait(ctx, c.regs, emac.BasicCtl1, resetLimit, func(v uint32) bool { return v&emac.Ctl1SoftRst == 0 }) {
+	done := func(v uint32) bool { return v&emac.Ctl1SoftRst == 0 }
+	if !dwmac.Wait(ctx, c.regs, emac.BasicCtl1, resetPatience, done) {
+		c.wakePHYs()
+	}
+	if !dwmac.Wait(ctx, c.regs, emac.BasicCtl1, resetLimit, done) {
 		c.glue.powered = false // the next try resets the internal PHY, too
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("sun8i: %s: %w: %w", c.name, mac.ErrReset, err)

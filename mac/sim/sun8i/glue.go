@@ -74,12 +74,16 @@ func (m *Model) powerOn() {
 	}
 	m.store(m.clkReg(), clk)
 	m.glue.stale.Store(m.cfg.StalePHY)
-	m.sampleMux()
 }
 
-// sampleMux takes over which PHY is connected: a reset of the core does so.
+// sampleMux takes over which PHY is connected, and its link: a reset of the core
+// does so.
 func (m *Model) sampleMux() {
 	m.glue.internal.Store(m.soc.InternalPHY && m.load(m.clkReg())&emac.EPHYSelect != 0)
+	if p := m.PHY(); p != nil {
+		l := p.Link()
+		m.link.Store(&l)
+	}
 }
 
 func (m *Model) has(b emac.CCUBit) bool { return m.load(ccuBase+b.Reg)&b.Mask == b.Mask }
@@ -94,7 +98,7 @@ func (m *Model) connectPHYs() {
 	m.mdio.bus.Clause22Only()
 	connect := func(p *phy.PHY, internal bool) {
 		l := *m.link.Load()
-		if internal && l.Speed > 100 {
+		if internal {
 			l.Speed = 100
 		}
 		p.SetLink(l)

@@ -77,12 +77,9 @@ func New(cfg Config) *Model {
 	m.rx.junk, m.tx.junk = junk(cfg.Seed)|1, junk(cfg.Seed+1)|1
 	m.tx.data = make([]byte, 0, 2048)
 	m.powerOn()
-	first := mac.Link{Up: true, Speed: 1000, FullDuplex: true}
-	if m.glue.internal.Load() {
-		first.Speed = 100
-	}
-	m.link.Store(&first)
+	m.link.Store(&mac.Link{Up: true, Speed: 1000, FullDuplex: true})
 	m.connectPHYs()
+	m.sampleMux()
 	m.setReset()
 	m.setAddress(cfg.MACAddress)
 	return m
