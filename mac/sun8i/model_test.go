@@ -30,6 +30,7 @@ type bed struct {
 	*testing.T
 	model *model.Model
 	bus   *bussim.Bus
+	core  *sun8i.Core
 	dev   *mac.Device
 	queue *mac.Queue
 	sent  [][]byte
@@ -42,7 +43,10 @@ func newBed(t *testing.T, cfg model.Config, board sun8i.Board, link mac.Link) *b
 	b := &bed{T: t, model: model.New(cfg)}
 	b.bus = bussim.New(b.model, nil)
 	b.model.OnTransmit(func(f []byte) { b.sent = append(b.sent, bytes.Clone(f)) })
-	dev, err := mac.Open(context.Background(), b.bus, &mac.Config{Address: station, Link: link, RXRing: 16, TXRing: 16}, sun8i.BoardDriver(board))
+	var err error
+	b.core, err = sun8i.NewBoard(b.bus, board)
+	require.NoError(t, err)
+	dev, err := mac.NewDevice(context.Background(), b.bus, b.core, &mac.Config{Address: station, Link: link, RXRing: 16, TXRing: 16})
 	require.NoError(t, err)
 	b.dev, b.queue = dev, dev.Queues()[0]
 	if link.Up {
@@ -146,13 +150,14 @@ func TestResetWithoutPHY(t *testing.T) {
 	})
 }
 
-// TestCloseWithTheLinkDown: the frame in the FIFO is flushed, and idle is proved.
-func TestCloseWithTheLinkDown(t *testing.T) {
+// TestStopWithTheLinkDown: the frame in the FIFO is flushed, and idle is proved.
+func TestStopWithTheLinkDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t, model.Config{}, sun8i.Board{}, gigabit)
 		b.model.SetLink(mac.Link{})
 		b.send(make([]byte, 60))
 		require.Equal(t, uint32(emac.TxWaitStatus), b.model.Read32(emac.TxDMASta))
+		require.NoError(t, b.core.Stop())
 	})
 }
 
