@@ -13,7 +13,8 @@ import (
 	bussim "github.com/barewire/barewire/mac/bus/sim"
 	"github.com/barewire/barewire/mac/internal/emac"
 	"github.com/barewire/barewire/mac/internal/mii"
-	"github.com/barewire/barewire/mac/sim/phy"
+	"github.com/barewire/barewire/mac/phy"
+	simphy "github.com/barewire/barewire/mac/sim/phy"
 	model "github.com/barewire/barewire/mac/sim/sun8i"
 	"github.com/barewire/barewire/mac/sun8i"
 	"github.com/barewire/barewire/ring"
@@ -111,7 +112,7 @@ func TestColdSoCs(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					cfg := model.Config{
 						SoC: s.Name, Windows: true, Cold: true, StalePHY: true, PHYAddress: 5,
-						InBandLink: name == "RGMII", PHY: phy.Config{PoweredDown: true, Isolated: true},
+						InBandLink: name == "RGMII", PHY: simphy.Config{PoweredDown: true, Isolated: true},
 					}
 					link := fast
 					if name == "RGMII" {
@@ -139,7 +140,7 @@ func TestColdSoCs(t *testing.T) {
 // TestResetWithoutPHY: a PHY that cannot be woken is said to be missing.
 func TestResetWithoutPHY(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := model.New(model.Config{Inline: true, Windows: true, PHY: phy.Config{PoweredDown: true}})
+		m := model.New(model.Config{Inline: true, Windows: true, PHY: simphy.Config{PoweredDown: true}})
 		bus := bussim.New(m, nil)
 		began := time.Now()
 		_, err := mac.Open(context.Background(), bus, &mac.Config{Link: gigabit}, sun8i.BoardDriver(sun8i.Board{PHY: 9}))
@@ -192,4 +193,47 @@ func TestStarvedByAnotherName(t *testing.T) {
 		require.EqualValues(t, 1, s.Queues[0].Starved)
 		b.exchange()
 	})
+}
+
+// TestFollowsThePHY: with package mac/phy the link of the PHY in the SoC, and of one
+// on the board, is found, lost and found again.
+func TestFollowsThePHY(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		soc   string
+		board sun8i.Board
+		want  mac.Link
+	}{
+		{"internal", "H3", sun8i.Board{}, fast},
+		{"RMII", "H6", sun8i.Board{Interface: sun8i.RMII}, fast},
+		{"RGMII", "R40", sun8i.Board{Interface: sun8i.RGMII}, gigabit},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := model.New(model.Config{
+					Inline: true, SoC: c.soc, Windows: true, Cold: true, StalePHY: true,
+					PHY: simphy.Config{PoweredDown: true, Negotiation: 2 * time.Second},
+				})
+				dev, err := mac.Open(context.Background(), bussim.New(m, nil), &mac.Config{PHY: phy.At(phy.Options{Address: phy.Scan})}, sun8i.BoardDriver(c.board))
+				require.NoError(t, err)
+				defer func() { require.NoError(t, dev.Close()) }()
+				require.NoError(t, dev.Start())
+				require.False(t, dev.Link().Up)
+				if c.want.Speed == 100 {
+					m.PHY().Plug(simphy.Partner{Modes: simphy.UpTo100})
+				}
+				for range 2 {
+					time.Sleep(4 * time.Second)
+					synctest.Wait()
+					require.Equal(t, c.want, dev.Link())
+					m.PHY().Unplug()
+					time.Sleep(2 * time.Second)
+					synctest.Wait()
+					require.False(t, dev.Link().Up)
+					m.PHY().Plug(simphy.Partner{Modes: simphy.Modes(mii.ModeOf(c.want.Speed, true))})
+				}
+				require.Empty(t, m.Violations().List())
+			})
+		})
+	}
 }

@@ -3,9 +3,9 @@ package sun8i
 import (
 	"sync/atomic"
 
-	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/emac"
 	"github.com/barewire/barewire/mac/internal/field"
+	"github.com/barewire/barewire/mac/internal/mii"
 	"github.com/barewire/barewire/mac/sim"
 	"github.com/barewire/barewire/mac/sim/phy"
 )
@@ -14,13 +14,12 @@ import (
 // core has as much room as device trees give it. What the last two have no use for
 // here just holds what is written.
 const (
-	coreSize   = 0x8000
-	syscBase   = coreSize
-	syscSize   = 0x1000
-	ccuBase    = syscBase + syscSize
-	ccuSize    = 0x1000
-	spaceSize  = ccuBase + ccuSize
-	internalID = 0x00441400 // registers 2 and 3 of the PHY inside an H3
+	coreSize  = 0x8000
+	syscBase  = coreSize
+	syscSize  = 0x1000
+	ccuBase   = syscBase + syscSize
+	ccuSize   = 0x1000
+	spaceSize = ccuBase + ccuSize
 )
 
 // Windows implements sim.Windowed.
@@ -45,6 +44,7 @@ type glue struct {
 	internal atomic.Bool // the internal PHY is connected, as of the last reset
 	stale    atomic.Bool // it gives no clock before its next reset
 	phy      *phy.PHY    // nil: the SoC has none
+	attached int         // address on the MDIO bus of the one that is connected; -1: none
 }
 
 // windowBase is where register window i starts.
@@ -84,56 +84,13 @@ func (m *Model) sampleMux() {
 		l := p.Link()
 		m.link.Store(&l)
 	}
+	m.connectMDIO()
 }
 
 func (m *Model) has(b emac.CCUBit) bool { return m.load(ccuBase+b.Reg)&b.Mask == b.Mask }
 
 // clocked reports whether the core has its clock and is let out of reset.
 func (m *Model) clocked() bool { return m.has(m.soc.Gate) && m.has(m.soc.Reset) }
-
-// connectPHYs puts the PHYs on their buses, and the link of the one that is
-// connected into the core.
-func (m *Model) connectPHYs() {
-	m.mdio.bus, m.mdio.inside = phy.NewBus(), phy.NewBus()
-	m.mdio.bus.Clause22Only()
-	connect := func(p *phy.PHY, internal bool) {
-		l := *m.link.Load()
-		if internal {
-			l.Speed = 100
-		}
-		p.SetLink(l)
-		p.OnLink(func(mac.Link) {
-			if m.glue.internal.Load() == internal {
-				m.linkChanged(p.Link())
-			}
-			m.phyChanged()
-		})
-	}
-	if m.cfg.PHYAddress >= 0 {
-		m.mdio.phy = phy.New(m.cfg.PHY)
-		m.mdio.bus.Attach(m.cfg.PHYAddress, m.mdio.phy)
-		connect(m.mdio.phy, false)
-	}
-	if m.soc.InternalPHY {
-		cfg := m.cfg.PHY
-		cfg.ID, cfg.Modes = internalID, phy.UpTo100
-		m.glue.phy = phy.New(cfg)
-		connect(m.glue.phy, true)
-	}
-}
-
-// PHY is the PHY that is connected, nil when there is none. What it makes of its
-// cable is the link of the core.
-func (m *Model) PHY() *phy.PHY {
-	if m.glue.internal.Load() {
-		return m.glue.phy
-	}
-	return m.mdio.phy
-}
-
-// MDIO is the bus outside of the SoC, to put more on it or to break it. While it is
-// broken the port stays busy.
-func (m *Model) MDIO() *phy.Bus { return m.mdio.bus }
 
 // internalAnswers reports whether the internal PHY has power and clock.
 func (m *Model) internalAnswers() bool {
@@ -142,7 +99,6 @@ func (m *Model) internalAnswers() bool {
 
 // phyClock reports whether the PHY gives the core the clock that a reset needs.
 func (m *Model) phyClock() bool {
-	const off = 1<<11 | 1<<10 // power-down, isolate
 	p := m.PHY()
 	if p == nil {
 		return true
@@ -150,7 +106,7 @@ func (m *Model) phyClock() bool {
 	if m.glue.internal.Load() && (!m.internalAnswers() || m.glue.stale.Load()) {
 		return false
 	}
-	return p.Read(0)&off == 0
+	return p.Read(mii.BMCR)&(mii.BMCRPowerDown|mii.BMCRIsolate) == 0
 }
 
 // writeGlue is a write to the windows around the core.
@@ -160,6 +116,7 @@ func (m *Model) writeGlue(off, v uint32) {
 		m.glue.stale.Store(false)
 	}
 	m.store(off, v)
+	m.connectMDIO()
 	m.write.Unlock()
 	m.phyChanged()
 }

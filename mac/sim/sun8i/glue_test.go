@@ -71,7 +71,7 @@ func TestColdH3(t *testing.T) {
 	require.EqualValues(t, 0xFFFF, mdioRead(t, m, 1, mii.PHYID1), "still connected, and off")
 	require.True(t, reset())
 	require.EqualValues(t, 0x1234, mdioRead(t, m, 1, mii.PHYID1), "the external one")
-	require.Same(t, m.PHY(), m.mdio.phy)
+	require.Same(t, m.PHY(), m.mdio.PHY)
 }
 
 // TestSleepingPHY is the board after a warm reboot: the PHY is powered down, and a

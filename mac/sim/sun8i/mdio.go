@@ -1,138 +1,88 @@
 package sun8i
 
 import (
-	"sync"
-
+	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/emac"
 	"github.com/barewire/barewire/mac/internal/field"
+	"github.com/barewire/barewire/mac/sim/internal/dwmac"
 	"github.com/barewire/barewire/mac/sim/phy"
 )
 
-// mdio is the station management port. Behind it is the bus outside of the SoC, or
-// the one with the internal PHY.
-//
-// A transfer is busy until MII_CMD has been read once, so that a driver must poll;
-// its data are there only then.
-type mdio struct {
-	bus, inside *phy.Bus
-	phy         *phy.PHY // on bus; nil: none
+// internalID is what the PHY inside an H3 reads in registers 2 and 3.
+const internalID = 0x00441400
 
-	mu        sync.Mutex
-	cmd, data uint32
-	busy      bool
-	state     transferState // while busy
-	result    uint32
+// connectPHYs makes the PHYs, and has the one that is connected tell its link.
+func (m *Model) connectPHYs() {
+	link := *m.link.Load()
+	changed := func(internal bool) func(mac.Link) {
+		return func(l mac.Link) {
+			if m.glue.internal.Load() == internal {
+				m.linkChanged(l)
+			}
+			m.phyChanged()
+		}
+	}
+	m.mdio.Init(emac.MIIBusy, transferOf, m.cfg.PHYAddress, m.cfg.PHY, link, changed(false))
+	m.mdio.Bus.Clause22Only()
+	if m.soc.InternalPHY {
+		cfg := m.cfg.PHY
+		cfg.ID, cfg.Modes = internalID, phy.UpTo100
+		p := phy.New(cfg)
+		link.Speed = 100
+		p.SetLink(link)
+		p.OnLink(func(mac.Link) { changed(true)(p.Link()) })
+		m.glue.phy = p
+	}
 }
 
-type transferState uint8
-
-const (
-	underWay transferState = iota
-	complete
-	failed // the bus is broken: busy until it is not
-)
-
-// mdioStart is a write to MII_CMD.
-func (m *Model) mdioStart(v uint32) {
-	p := &m.mdio
-	p.mu.Lock()
-	cmd, data, busy := v&^emac.MIIBusy, p.data, p.busy
-	if !busy {
-		p.cmd, p.busy, p.state = cmd, v&emac.MIIBusy != 0, underWay
+// transferOf is what MII_CMD asks for.
+func transferOf(cmd, _ uint32) dwmac.Transfer {
+	return dwmac.Transfer{
+		Write:    cmd&emac.MIIWrite != 0,
+		PHY:      int(field.Get(emac.MIIPHY, cmd)),
+		Register: int(field.Get(emac.MIIReg, cmd)),
 	}
-	p.mu.Unlock()
-	switch {
-	case busy:
+}
+
+// writeMIICmd is a write to MII_CMD. What it writes to a PHY may let a reset end.
+func (m *Model) writeMIICmd(v uint32) {
+	if div := min(field.Get(emac.MIIDiv, v), 3); v&emac.MIIBusy != 0 && m.cfg.ClockHz>>(4+div) > 2_500_000 {
+		m.bad.Record("MII_CMD %#x: MDC of %d Hz", v, m.cfg.ClockHz>>(4+div))
+	}
+	if !m.mdio.WriteAddr(v) {
 		m.bad.Record("MII_CMD written with %#x while a transfer is busy", v)
-	case v&emac.MIIBusy != 0:
-		m.checkMDC(v)
-		m.mdioTransfer(cmd, data)
 	}
+	m.phyChanged()
 }
 
-// checkMDC records an MDC of more than 2.5 MHz.
-func (m *Model) checkMDC(v uint32) {
-	div := min(field.Get(emac.MIIDiv, v), 3)
-	if hz := m.cfg.ClockHz >> (4 + div); hz > 2_500_000 {
-		m.bad.Record("MII_CMD %#x: MDC of %d Hz", v, hz)
+// connectMDIO puts on the bus what is connected: the external PHY, or the one in
+// the SoC at the address that it has been given, if it answers. write is held.
+func (m *Model) connectMDIO() {
+	g, bus := &m.glue, m.mdio.Bus
+	if g.attached >= 0 {
+		bus.Attach(g.attached, nil)
 	}
-}
-
-// mdioBus is the bus that the port is connected to.
-func (m *Model) mdioBus() *phy.Bus {
-	if !m.glue.internal.Load() {
-		return m.mdio.bus
-	}
-	clk := m.load(m.clkReg())
-	for a := range 32 {
-		m.mdio.inside.Attach(a, nil)
-	}
-	if m.internalAnswers() {
-		m.mdio.inside.Attach(int(field.Get(emac.EPHYAddr, clk)), m.glue.phy)
-	}
-	return m.mdio.inside
-}
-
-// mdioTransfer does what the registers say. No lock is held: what is written to the
-// PHY may bring the link up, and then frames leave.
-func (m *Model) mdioTransfer(cmd, data uint32) {
-	var (
-		p   = &m.mdio
-		bus = m.mdioBus()
-		at  = int(field.Get(emac.MIIPHY, cmd))
-		reg = int(field.Get(emac.MIIReg, cmd))
-		v   = uint16(data)
-		err error
-	)
-	write := cmd&emac.MIIWrite != 0
-	if write {
-		err = bus.Write(at, reg, v)
-	} else {
-		v, err = bus.Read(at, reg)
-	}
-	p.mu.Lock()
-	p.result, p.state = data, complete
-	if !write {
-		p.result = uint32(v)
-	}
-	if err != nil {
-		p.state = failed
-	}
-	p.mu.Unlock()
-	if write {
-		m.phyChanged()
-	}
-}
-
-func (m *Model) readMIICmd() uint32 {
-	p := &m.mdio
-	p.mu.Lock()
-	cmd, data := p.cmd, p.data
-	busy, again := p.busy, p.busy && p.state == failed
+	g.attached = -1
 	switch {
-	case again:
-		p.state = underWay
-	case busy && p.state == complete:
-		p.busy, p.data = false, p.result
+	case !g.internal.Load():
+		if g.attached = m.cfg.PHYAddress; g.attached >= 0 {
+			bus.Attach(g.attached, m.mdio.PHY)
+		}
+	case m.internalAnswers():
+		g.attached = int(field.Get(emac.EPHYAddr, m.load(m.clkReg())))
+		bus.Attach(g.attached, g.phy)
 	}
-	p.mu.Unlock()
-	if again {
-		m.mdioTransfer(cmd, data)
-	}
-	if busy {
-		cmd |= emac.MIIBusy
-	}
-	return cmd
 }
 
-func (p *mdio) readData() uint32 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.data
+// PHY is the PHY that is connected, nil when there is none. What it makes of its
+// cable is the link of the core.
+func (m *Model) PHY() *phy.PHY {
+	if m.glue.internal.Load() {
+		return m.glue.phy
+	}
+	return m.mdio.PHY
 }
 
-func (p *mdio) writeData(v uint32) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.data = v
-}
+// MDIO is the bus behind the core's management port, to put more on it or to break
+// it. While it is broken the port stays busy.
+func (m *Model) MDIO() *phy.Bus { return m.mdio.Bus }

@@ -23,11 +23,12 @@ import (
 	"github.com/barewire/barewire/mac/internal/emac"
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/internal/dwmac"
 )
 
 // Model is one core. Its methods may be called from any goroutine.
 //
-// Locks are taken in the order write, rx.mu, tx.mu, line.mu. None is held while
+// Locks are taken in the order write, rx.mu, tx.mu, line.Mu. None is held while
 // a frame is transmitted.
 type Model struct {
 	cfg    Config
@@ -42,10 +43,10 @@ type Model struct {
 	regs  [spaceSize / 4]atomic.Uint32
 	write sync.Mutex
 
-	line line
+	line dwmac.Line // Mu guards INT_STA and INT_EN
 	rx   receiver
 	tx   transmitter
-	mdio mdio
+	mdio dwmac.MDIO // its PHY is the external one
 	glue glue
 	link atomic.Pointer[mac.Link]
 	stat stats
@@ -55,8 +56,8 @@ type Model struct {
 	waiting   bool   // the reset waits for a PHY's clock; guarded by write
 	closed    atomic.Bool
 	done      chan struct{}
-	wakeRX    chan struct{}
-	wakeTX    chan struct{}
+	rxEngine  *dwmac.Engine
+	txEngine  *dwmac.Engine
 	workers   sync.WaitGroup
 }
 
@@ -68,17 +69,17 @@ var (
 // New returns a core that has just been powered on, with the link up as fast as
 // its PHY can.
 func New(cfg Config) *Model {
-	m := &Model{
-		faults: sim.NewFaults(cfg.Seed),
-		done:   make(chan struct{}), wakeRX: make(chan struct{}, 1), wakeTX: make(chan struct{}, 1),
-	}
+	m := &Model{faults: sim.NewFaults(cfg.Seed), done: make(chan struct{})}
+	m.line.Init(m.faults)
+	m.rxEngine, m.txEngine = dwmac.NewEngine(cfg.Inline, m.pumpRX), dwmac.NewEngine(cfg.Inline, m.pumpTX)
 	m.cfg, m.soc = cfg.withDefaults()
 	m.clock = m.cfg.Clock
-	m.rx.junk, m.tx.junk = junk(cfg.Seed)|1, junk(cfg.Seed+1)|1
+	m.rx.junk, m.tx.junk = dwmac.Junk(cfg.Seed)|1, dwmac.Junk(cfg.Seed+1)|1
 	m.tx.data = make([]byte, 0, 2048)
 	m.powerOn()
 	m.link.Store(&mac.Link{Up: true, Speed: 1000, FullDuplex: true})
 	m.connectPHYs()
+	m.glue.attached = m.cfg.PHYAddress
 	m.sampleMux()
 	m.setReset()
 	m.setAddress(cfg.MACAddress)
@@ -103,42 +104,16 @@ func (m *Model) ClockHz() int { return m.cfg.ClockHz }
 // Connect implements sim.Device.
 func (m *Model) Connect(mem sim.DMA, irq func(level bool)) {
 	m.mem = mem
-	m.line.mu.Lock()
-	m.line.irq = irq
-	m.line.mu.Unlock()
-	if m.cfg.Inline {
-		return
-	}
-	m.workers.Go(func() { m.work(m.wakeRX, m.pumpRX) })
-	m.workers.Go(func() { m.work(m.wakeTX, m.pumpTX) })
-}
-
-// work is one engine's goroutine.
-func (m *Model) work(wake <-chan struct{}, pump func()) {
-	for {
-		select {
-		case <-m.done:
-			return
-		case <-wake:
-			pump()
-		}
+	m.line.Connect(irq)
+	if !m.cfg.Inline {
+		m.workers.Go(func() { m.rxEngine.Run(m.done) })
+		m.workers.Go(func() { m.txEngine.Run(m.done) })
 	}
 }
 
-// kick has an engine look at its ring. No lock is held.
-func (m *Model) kick(wake chan struct{}, pump func()) {
-	if m.cfg.Inline {
-		pump()
-		return
-	}
-	select {
-	case wake <- struct{}{}:
-	default:
-	}
-}
-
-func (m *Model) kickRX() { m.kick(m.wakeRX, m.pumpRX) }
-func (m *Model) kickTX() { m.kick(m.wakeTX, m.pumpTX) }
+// kickRX and kickTX have an engine look at its chain. No lock is held.
+func (m *Model) kickRX() { m.rxEngine.Kick() }
+func (m *Model) kickTX() { m.txEngine.Kick() }
 
 // Port implements sim.Device. The port is a sim.LinkPort.
 func (m *Model) Port() sim.Port { return m }
@@ -174,10 +149,10 @@ func (m *Model) linkChanged(l mac.Link) {
 		m.write.Unlock()
 	}
 	if m.cfg.InBandLink {
-		m.line.mu.Lock()
+		m.line.Mu.Lock()
 		m.setInBand()
 		m.orLocked(emac.IntSta, emac.IntRGMII)
-		m.line.mu.Unlock()
+		m.line.Mu.Unlock()
 	}
 	m.kickTX()
 }
@@ -252,12 +227,4 @@ func (m *Model) Close() error {
 	m.write.Unlock()
 	m.workers.Wait()
 	return nil
-}
-
-// junk steps a generator of unlikely values.
-func junk(s uint64) uint64 {
-	s ^= s << 13
-	s ^= s >> 7
-	s ^= s << 17
-	return s
 }

@@ -46,9 +46,9 @@ func (m *Model) Read32(off uint32) uint32 {
 	}
 	switch off {
 	case emac.MIICmd:
-		return m.readMIICmd()
+		return m.mdio.ReadAddr()
 	case emac.MIIData:
-		return m.mdio.readData()
+		return m.mdio.ReadData()
 	case emac.TxDMASta:
 		return m.txState()
 	case emac.RxDMASta:
@@ -66,9 +66,9 @@ func (m *Model) Write32(off, v uint32) {
 		m.writeGlue(off, v)
 	case !m.clocked():
 	case off == emac.MIIData:
-		m.mdio.writeData(v)
+		m.mdio.WriteData(v & 0xFFFF)
 	case off == emac.MIICmd:
-		m.mdioStart(v)
+		m.writeMIICmd(v)
 	case off == emac.BasicCtl1:
 		m.writeBasic1(v)
 	case !m.resetting.Load():
@@ -189,8 +189,8 @@ func (m *Model) setReset() {
 	m.endPause()
 	m.resetTX()
 	m.resetRX()
-	m.line.mu.Lock()
-	defer m.line.mu.Unlock()
+	m.line.Mu.Lock()
+	defer m.line.Mu.Unlock()
 	for off := uint32(0); off < emac.WindowSize; off += 4 {
 		m.store(off, 0)
 	}

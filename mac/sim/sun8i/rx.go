@@ -10,43 +10,28 @@ import (
 	"github.com/barewire/barewire/mac/internal/emac"
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/internal/dwmac"
 	"github.com/barewire/barewire/mac/sim/internal/offload"
 )
 
 // receiver is the receive half: address filter, FIFO and DMA. mu guards all of it
 // but the atomics.
 type receiver struct {
-	mu    sync.Mutex
-	dma   rxDMA
-	fifo  rxFIFO
-	slots []slot
-	pad   [60]byte // a short frame, padded
-	frame rxFrame
-	junk  uint64
+	mu     sync.Mutex
+	dma    rxDMA
+	fifo   dwmac.FIFO
+	paused bool // the partner has been sent a pause
+	filter dwmac.Filter
+	pad    [dwmac.MinFrame - dwmac.FCSLen]byte // a short frame, padded
+	fcs    [dwmac.FCSLen]byte
+	frame  dwmac.RXFrame
+	junk   uint64
 }
 
-// rxFrame is a frame on its way to memory: its bytes, with FCS unless stripped, and
-// the status of its last descriptor.
-type rxFrame struct {
-	data     []byte
-	status   uint32
-	cut      bool // never write the last descriptor
-	noFirst  bool // do not mark the first descriptor
-	badCount bool // write a junk length
-}
-
-// Frame sizes in bytes, with FCS.
+// Lengths at which frames are cut off, in bytes with FCS.
 const (
-	fcsLen   = 4
-	minFrame = 64
-	watchdog = 2048 // frames are cut off here
+	watchdog = 2048
 	maxFrame = 16383
-)
-
-// Ethernet types.
-const (
-	typeControl = 0x8808
-	typeLeast   = 0x0600 // below is a length
 )
 
 // Deliver implements sim.Port. A frame of less than 60 bytes is padded, as the
@@ -80,11 +65,11 @@ func (m *Model) deliver(frame []byte) {
 // DeliverWire delivers what is on the wire as it is: FCS included, right or
 // wrong, and of any length.
 func (m *Model) DeliverWire(wire []byte) {
-	if !m.onWire() || len(wire) < 14+fcsLen {
+	if !m.onWire() || len(wire) < 14+dwmac.FCSLen {
 		return
 	}
 	m.rx.mu.Lock()
-	f, fcs := wire[:len(wire)-fcsLen], wire[len(wire)-fcsLen:]
+	f, fcs := wire[:len(wire)-dwmac.FCSLen], wire[len(wire)-dwmac.FCSLen:]
 	kick := m.arrive(f, fcs, crc32.ChecksumIEEE(f) == binary.LittleEndian.Uint32(fcs))
 	m.rx.mu.Unlock()
 	if kick {
@@ -113,99 +98,99 @@ func (m *Model) arrive(f, fcs []byte, good bool) (kick bool) {
 	if m.faults.Hit(sim.BadCRC) {
 		good = false
 	}
-	pass, matched := m.filter(f)
-	if binary.BigEndian.Uint16(f[12:]) == typeControl {
+	r := m.filter(f)
+	if binary.BigEndian.Uint16(f[12:]) == dwmac.TypeControl {
 		kick = m.pauseFrame(f, good)
 		switch field.Get(emac.FltCtl, m.load(emac.RxFrmFlt)) {
 		case emac.CtlAll:
-			pass = true
+			r.Pass = true
 		case emac.CtlPassing:
 		default:
-			pass = false
+			r.Pass = false
 		}
 	}
-	if !pass {
+	if !r.Pass {
 		m.stat.filtered.Add(1)
 		return kick
 	}
 	fr := &m.rx.frame
-	*fr = rxFrame{data: fr.data[:0]}
-	if !matched {
-		fr.status |= emac.RxDAFail
+	*fr = dwmac.RXFrame{}
+	status := &fr.Status[emac.DescStatus]
+	if r.FailDA {
+		*status |= emac.RxDAFail
+	}
+	if r.FailSource {
+		*status |= emac.RxSAFail
 	}
 	limit := watchdog
 	if ctl&(emac.RxCtl0Jumbo|emac.RxCtl0FrmLen) != 0 {
 		limit = maxFrame
 	}
-	if len(f)+fcsLen > limit {
-		f, good = f[:limit-fcsLen], false
-		fr.status |= emac.RxWatchdog
+	if len(f)+dwmac.FCSLen > limit {
+		f, good = f[:limit-dwmac.FCSLen], false
+		*status |= emac.RxWatchdog
 	}
 	if !good {
-		fr.status |= emac.RxCRC
+		*status |= emac.RxCRC
 	}
-	if m.dropsInFIFO(fr, len(f)+fcsLen) {
+	if m.dropsInFIFO(*status, len(f)+dwmac.FCSLen) {
 		return kick
 	}
-	m.judge(fr, f, ctl)
+	*status |= judge(f, ctl)
 	m.layOut(fr, f, fcs, good)
 	m.queueFrame(fr)
 	return kick || m.tx.pause.Load() != 0
 }
 
 // dropsInFIFO reports whether a frame of n bytes never leaves the FIFO.
-func (m *Model) dropsInFIFO(fr *rxFrame, n int) bool {
+func (m *Model) dropsInFIFO(status uint32, n int) bool {
 	ctl := m.load(emac.RxCtl1)
-	bad := fr.status&(emac.RxCRC|emac.RxWatchdog) != 0
-	return bad && ctl&(emac.RxCtl1Err|emac.RxCtl1MD) == emac.RxCtl1MD || n < minFrame && ctl&emac.RxCtl1Runt == 0
+	bad := status&(emac.RxCRC|emac.RxWatchdog) != 0
+	return bad && ctl&(emac.RxCtl1Err|emac.RxCtl1MD) == emac.RxCtl1MD || n < dwmac.MinFrame && ctl&emac.RxCtl1Runt == 0
 }
 
-// judge puts the verdict of the checksum engine into the status: three bits that
-// mean something together (full checksum offload, type 2).
-func (m *Model) judge(fr *rxFrame, f []byte, ctl uint32) {
-	typed := binary.BigEndian.Uint16(f[12:]) >= typeLeast
+// judge is the verdict of the checksum engine: three bits of the status that mean
+// something together (full checksum offload, type 2).
+func judge(f []byte, ctl uint32) uint32 {
+	if binary.BigEndian.Uint16(f[12:]) < dwmac.TypeLeast {
+		return 0
+	}
 	if ctl&emac.RxCtl0Check == 0 {
-		if typed {
-			fr.status |= emac.RxType
-		}
-		return
+		return emac.RxType
 	}
 	v := offload.Check(f)
 	switch {
-	case !typed:
 	case !v.IPv4 && !v.IPv6:
-		fr.status |= emac.RxHeaderErr | emac.RxPayloadErr
+		return emac.RxHeaderErr | emac.RxPayloadErr
 	case v.HeaderError:
-		fr.status |= emac.RxType | emac.RxHeaderErr
+		return emac.RxType | emac.RxHeaderErr
 	case v.Bypassed || v.Payload == offload.Unknown:
-		fr.status |= emac.RxPayloadErr
+		return emac.RxPayloadErr
 	case v.PayloadError:
-		fr.status |= emac.RxType | emac.RxPayloadErr
-	default:
-		fr.status |= emac.RxType
+		return emac.RxType | emac.RxPayloadErr
 	}
+	return emac.RxType
 }
 
 // layOut decides which bytes of the frame go to memory, and the rest of its
 // status.
-func (m *Model) layOut(fr *rxFrame, f, fcs []byte, good bool) {
-	fr.data = append(fr.data[:0], f...)
+func (m *Model) layOut(fr *dwmac.RXFrame, f, fcs []byte, good bool) {
 	if m.load(emac.RxCtl0)&emac.RxCtl0StripFCS == 0 {
 		if fcs == nil {
-			sum := crc32.ChecksumIEEE(f)
-			if !good {
-				sum = ^sum
-			}
-			fr.data = binary.LittleEndian.AppendUint32(fr.data, sum)
-		} else {
-			fr.data = append(fr.data, fcs...)
+			m.rx.fcs = dwmac.FCS(f, good)
+			fcs = m.rx.fcs[:]
 		}
+		fr.Pieces[1] = fcs
 	}
+	fr.Pieces[0] = f
 	if m.faults.Hit(sim.Overflow) {
-		fr.data = fr.data[:len(f)/2]
-		fr.status |= emac.RxOverflow
+		fr.Pieces = [3][]byte{f[:len(f)/2]}
+		fr.Status[emac.DescStatus] |= emac.RxOverflow
 		m.raise(emac.IntRxOverflow)
 	}
-	fr.cut, fr.noFirst = m.faults.Hit(sim.Truncated), m.faults.Hit(sim.MissingFirst)
-	fr.badCount = m.faults.Hit(sim.BadLength)
+	for _, p := range fr.Pieces {
+		fr.N += len(p)
+	}
+	fr.Cut, fr.NoFirst = m.faults.Hit(sim.Truncated), m.faults.Hit(sim.MissingFirst)
+	fr.BadCount = m.faults.Hit(sim.BadLength)
 }

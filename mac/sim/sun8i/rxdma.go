@@ -6,6 +6,7 @@ import (
 	"github.com/barewire/barewire/mac/internal/emac"
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/internal/dwmac"
 )
 
 // rxDMA is the receive engine. It follows the chain as far as the descriptors are
@@ -112,7 +113,7 @@ func (m *Model) rxError() {
 //
 // The next descriptor is fetched before the current one is closed: where there is
 // none, the frame is cut off here and said to be.
-func (m *Model) transfer(f *rxFrame) bool {
+func (m *Model) transfer(f *dwmac.RXFrame) bool {
 	d := &m.rx.dma
 	d.busy.Store(true)
 	defer d.busy.Store(false)
@@ -121,8 +122,8 @@ func (m *Model) transfer(f *rxFrame) bool {
 	}
 	for {
 		size := int(field.Get(emac.CtlSize, d.desc[emac.DescCtl]))
-		last := d.off+size >= len(f.data)
-		if last && f.cut && d.pieces > 0 {
+		last := d.off+size >= f.N
+		if last && f.Cut && d.pieces > 0 {
 			d.off, d.pieces = 0, 0
 			return true
 		}
@@ -132,7 +133,7 @@ func (m *Model) transfer(f *rxFrame) bool {
 		this, ctl := d.cur, d.desc[emac.DescCtl]
 		d.cur, d.fetched = d.desc[emac.DescNext]&^3, false
 		more := m.fetchRX()
-		status := f.status
+		status := f.Status[emac.DescStatus]
 		if !last && !more {
 			last, status = true, status|emac.RxNoBuf
 		}
@@ -153,9 +154,9 @@ func (m *Model) transfer(f *rxFrame) bool {
 
 // fillRX writes the next bytes of the frame into the buffer of the current
 // descriptor.
-func (m *Model) fillRX(f *rxFrame, size int) bool {
+func (m *Model) fillRX(f *dwmac.RXFrame, size int) bool {
 	d := &m.rx.dma
-	n := min(size, len(f.data)-d.off)
+	n := min(size, f.N-d.off)
 	if n <= 0 {
 		return true
 	}
@@ -165,33 +166,33 @@ func (m *Model) fillRX(f *rxFrame, size int) bool {
 		m.rxError()
 		return false
 	}
-	copy(b, f.data[d.off:])
+	f.CopyTo(b, d.off)
 	d.off += n
 	m.store(emac.RxCurBuf, addr)
 	return true
 }
 
 // closeRX writes the status of the descriptor at addr back.
-func (m *Model) closeRX(addr uint32, f *rxFrame, status uint32, last bool) bool {
+func (m *Model) closeRX(addr uint32, f *dwmac.RXFrame, status uint32, last bool) bool {
 	d := &m.rx.dma
 	w, ok := m.descriptor(addr, true)
 	if !ok {
 		m.rxError()
 		return false
 	}
-	m.rx.junk = junk(m.rx.junk)
+	m.rx.junk = dwmac.Junk(m.rx.junk)
 	wrong := uint32(m.rx.junk >> 16)
 	length := uint32(d.off)
-	if m.cfg.JunkLengths && !last || f.badCount && last {
+	if m.cfg.JunkLengths && !last || f.BadCount && last {
 		length = wrong
 	}
 	out := field.Put(emac.RxLen, length) | wrong&(1<<15|1<<10) // reserved
-	if last && !f.cut {
+	if last && !f.Cut {
 		out |= status | emac.RxLast
 	} else {
 		out |= wrong & (emac.RxCRC | emac.RxPayloadErr | emac.RxType) // not valid here
 	}
-	if d.pieces == 0 && !f.noFirst {
+	if d.pieces == 0 && !f.NoFirst {
 		out |= emac.RxFirst
 	}
 	d.pieces++
@@ -219,5 +220,6 @@ func (m *Model) resetRX() {
 	d.cur, d.fetched, d.off, d.pieces = 0, false, 0, 0
 	d.suspended.Store(false)
 	d.dead.Store(false)
-	m.rx.fifo.reset()
+	m.rx.fifo.Reset()
+	m.rx.paused = false
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/barewire/barewire/mac/internal/emac"
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/internal/dwmac"
 	"github.com/barewire/barewire/mac/sim/internal/offload"
 )
 
@@ -23,7 +24,7 @@ type transmitter struct {
 	gen     uint64 // changes with every reset, stop and new list
 	txDMA
 	out     func(frame []byte)
-	control [60]byte // a pause frame
+	control [dwmac.MinFrame - dwmac.FCSLen]byte // a pause frame
 	junk    uint64
 
 	pause       atomic.Uint32 // a pause frame to send: pauseOn or pauseOff
@@ -34,7 +35,6 @@ type transmitter struct {
 const (
 	pauseOn  = 1
 	pauseOff = 2
-	opPause  = 1
 )
 
 // pumpTX is the transmit engine: it fetches a frame into the FIFO and sends it.
@@ -80,9 +80,9 @@ func (m *Model) sendFrame() (status uint32) {
 	t := &m.tx
 	f := t.data
 	if t.ctl&emac.TxCRCOff != 0 {
-		f = f[:max(len(f)-fcsLen, 0)] // the frame brings its own FCS
+		f = f[:max(len(f)-dwmac.FCSLen, 0)] // the frame brings its own FCS
 	}
-	for len(f) < minFrame-fcsLen {
+	for len(f) < dwmac.MinFrame-dwmac.FCSLen {
 		f = append(f, 0)
 	}
 	if cic := field.Get(emac.TxCIC, t.ctl); cic != emac.CICNone {
@@ -124,9 +124,6 @@ func (m *Model) emit(f []byte) {
 	t.mu.Lock()
 }
 
-// pauseAddr is the group address of IEEE 802.3 Annex 31B.
-var pauseAddr = mac.HardwareAddr{0x01, 0x80, 0xc2, 0x00, 0x00, 0x01}
-
 // sendPause sends the pause frame that the receiver asked for. A pause from the
 // partner does not hold it up.
 func (m *Model) sendPause() bool {
@@ -137,17 +134,12 @@ func (m *Model) sendPause() bool {
 	if kind == 0 {
 		return false
 	}
-	f := m.tx.control[:]
-	clear(f)
-	copy(f, pauseAddr[:])
-	binary.LittleEndian.PutUint32(f[6:], m.load(emac.AddrLow(0)))
-	binary.LittleEndian.PutUint16(f[10:], uint16(m.load(emac.AddrHigh(0))))
-	binary.BigEndian.PutUint16(f[12:], typeControl)
-	binary.BigEndian.PutUint16(f[14:], opPause)
+	quanta := uint16(0)
 	if kind == pauseOn {
-		binary.BigEndian.PutUint16(f[16:], uint16(field.Get(emac.TxFlowTime, m.load(emac.TxFlowCtl))))
+		quanta = uint16(field.Get(emac.TxFlowTime, m.load(emac.TxFlowCtl)))
 	}
-	m.emit(f)
+	dwmac.PutPause(&m.tx.control, m.load(emac.AddrHigh(0)), m.load(emac.AddrLow(0)), quanta)
+	m.emit(m.tx.control[:])
 	return true
 }
 
@@ -155,10 +147,10 @@ func (m *Model) sendPause() bool {
 // transmitter may go on. rx.mu is held.
 func (m *Model) pauseFrame(f []byte, good bool) bool {
 	ctl := m.load(emac.RxCtl0)
-	if !good || binary.BigEndian.Uint16(f[14:]) != opPause || ctl&emac.RxCtl0FlowEn == 0 {
+	if !good || binary.BigEndian.Uint16(f[14:]) != dwmac.OpPause || ctl&emac.RxCtl0FlowEn == 0 {
 		return false
 	}
-	if a := mac.HardwareAddr(f[:6]); a != pauseAddr && (ctl&emac.RxCtl0PauseMD == 0 || a != m.rx.slots[0].addr) {
+	if a := mac.HardwareAddr(f[:6]); a != dwmac.PauseAddr && (ctl&emac.RxCtl0PauseMD == 0 || !m.rx.filter.Own(a)) {
 		return false
 	}
 	quanta := time.Duration(binary.BigEndian.Uint16(f[16:]))

@@ -6,6 +6,7 @@ import (
 	"github.com/barewire/barewire/mac/internal/emac"
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/internal/dwmac"
 )
 
 // txDMA is the transmit engine's position. It follows the chain as far as the
@@ -171,7 +172,7 @@ func (m *Model) giveBack(w []uint32, addr, status uint32) {
 		m.tx.stuck = addr
 		return
 	}
-	m.tx.junk = junk(m.tx.junk)
+	m.tx.junk = dwmac.Junk(m.tx.junk)
 	reserved := uint32(m.tx.junk>>16) & 0x7FFE_0000
 	atomic.StoreUint32(&w[emac.DescStatus], status|reserved)
 }
