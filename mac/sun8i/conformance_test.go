@@ -109,10 +109,4 @@ func TestConformance(t *testing.T) {
 	h3.Missing = maps.Clone(a64.Missing)
 	h3.Missing["open/address of firmware"] = "with the clock off the register that firmware may have filled cannot be read"
 	t.Run("H3", func(t *testing.T) { mactest.Run(t, h3) })
-
-	// No windows around the core, no PHY, and a SoC that nobody knows.
-	bare := a64
-	bare.Name, bare.Version = "sun8i, set up by firmware, fixed link", ""
-	bare.Model = hardware(model.Config{Compatible: []string{"allwinner,new-emac"}, PHYAddress: -1})
-	t.Run("bare", func(t *testing.T) { mactest.Run(t, bare) })
 }

@@ -63,7 +63,7 @@ func (c *Core) Interrupt() mac.Events {
 	}
 	// FreeBSD takes the bit of a stopped DMA for that of missing buffers. The state
 	// of the DMA tells.
-	if ev.Fatal != 0 && c.regs.Read32(emac.RxDMASta)&emac.DMAState != emac.DMAStopped {
+	if ev.Fatal != 0 && c.regs.Read32(emac.RxDMASta)&emac.DMAState == emac.RxSuspended {
 		ev.Fatal, ev.RX, ev.Starved = 0, 1, 1
 	}
 	ev.Link = status&emac.IntRGMII != 0 && c.glue.iface == RGMII

@@ -204,6 +204,8 @@ func (m *Model) closeRX(addr uint32, f *dwmac.RXFrame, status uint32, last bool)
 func (m *Model) rxState() uint32 {
 	d := &m.rx.dma
 	switch {
+	case d.dead.Load():
+		return emac.DMAStopped
 	case d.busy.Load():
 		return emac.RxTransfer
 	case !m.rxRuns():

@@ -197,10 +197,10 @@ func (m *Model) finish(status uint32) {
 func (m *Model) txState() uint32 {
 	t := &m.tx
 	switch {
-	case t.busy.Load():
-		return emac.TxRead
 	case t.dead.Load():
 		return emac.DMAStopped
+	case t.busy.Load():
+		return emac.TxRead
 	case t.holding.Load():
 		return emac.TxWaitStatus
 	case !m.txRuns():
