@@ -21,6 +21,10 @@ type Config struct {
 	Address HardwareAddr
 	// MTU is the largest packet in bytes without Ethernet header. 0: 1500.
 	MTU int
+	// MaxFrame is the longest frame accepted, in bytes with Ethernet header and VLAN
+	// tags and without FCS. 0: what the MTU needs. More is for cores that receive longer
+	// frames than they send (Info.MaxFrame).
+	MaxFrame int
 	// Queues is the number of receive and of transmit queues. 0: 1.
 	Queues int
 	// RXRing and TXRing are descriptors per queue. 0: 512, or what the core can
@@ -150,6 +154,7 @@ func (c *Config) check(info Info) error {
 		value, lo, hi int
 	}{
 		{"MTU", c.MTU, minMTU, info.MaxMTU},
+		{"longest frame", c.MaxFrame, 0, max(info.MaxFrame, info.MaxMTU+headerRoom)},
 		{"queues", c.Queues, 1, min(info.RXQueues, info.TXQueues)},
 		{"receive ring", c.RXRing, l.MinSlots, l.MaxSlots},
 		{"transmit ring", c.TXRing, l.MinSlots, l.MaxSlots},
@@ -179,6 +184,9 @@ func (c *Config) check(info Info) error {
 	}
 	return c.Coalesce.Validate()
 }
+
+// maxFrame is the longest frame accepted, in bytes without FCS.
+func (c *Config) maxFrame() int { return max(c.MaxFrame, c.MTU+headerRoom) }
 
 // minMTU is the smallest MTU that carries IPv4 (RFC 791).
 const minMTU = 68

@@ -204,6 +204,20 @@ func TestNewDeviceAllocatesAfterTheReset(t *testing.T) {
 	require.NoError(t, r.Close())
 }
 
+func TestFramesLongerThanTheMTU(t *testing.T) {
+	cfg := small()
+	cfg.MaxFrame = 8192
+	inBubble(t, cfg, func(t *testing.T, r *rig) {
+		require.Equal(t, 8192, r.core.setup.MaxFrame)
+		require.NoError(t, r.SetMTU(1000))
+		require.EqualValues(t, 8192, r.Queues()[0].maxFrame.Load(), "whatever the MTU")
+	}, func(c *fakeCore, _ *fakeBus) { c.info.MaxFrame = 8192 })
+	r := newRig(t, small(), func(c *fakeCore, _ *fakeBus) { c.info.MaxFrame = 8192 })
+	require.NoError(t, r.SetMTU(1000))
+	require.EqualValues(t, 1022, r.Queues()[0].maxFrame.Load())
+	require.NoError(t, r.Close())
+}
+
 func TestNewDeviceLeavesChecksumsOff(t *testing.T) {
 	cfg := small()
 	cfg.NoRXChecksum, cfg.NoTXChecksum = true, true

@@ -105,6 +105,9 @@ type Setup struct {
 	RXQueues, TXQueues int
 	MTU                int
 	Address            HardwareAddr
+	// MaxFrame is the longest frame to receive, in bytes without FCS, when that is more
+	// than the MTU needs (Info.MaxFrame).
+	MaxFrame int
 	// BufferSize is the size of each receive buffer in bytes.
 	BufferSize int
 	// RXChecksum and TXChecksum switch the checksum engines.
@@ -134,6 +137,9 @@ type Info struct {
 	// MaxMTU is the largest MTU the core can carry, in bytes without the
 	// Ethernet header.
 	MaxMTU int
+	// MaxFrame is the longest frame that the core receives, in bytes without FCS, when
+	// that is more than MaxMTU needs. 0: it is not.
+	MaxFrame int
 	// RXFIFO and TXFIFO are the FIFO sizes in bytes, 0 when unknown.
 	RXFIFO, TXFIFO int
 	// Watchdog reports a receive watchdog (RIWT).

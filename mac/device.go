@@ -194,7 +194,7 @@ func (d *Device) openQueue(q *Queue) error {
 	}
 	q.RX, err = ring.NewRX(ring.RXConfig{
 		Codec: rx, Pool: q.Pool, Slots: c.RXRing, Reserve: l.Reserve,
-		BufferSize: d.bufferSize(), MaxFrame: c.MTU + headerRoom, TotalLength: l.TotalLength,
+		BufferSize: d.bufferSize(), MaxFrame: c.maxFrame(), TotalLength: l.TotalLength,
 		Skip: l.Skip, Pooled: l.Pooled,
 	})
 	if err != nil {
@@ -205,7 +205,7 @@ func (d *Device) openQueue(q *Queue) error {
 		MaxPiece: l.MaxPiece, MinFrame: l.MinFrame, ContextSlots: l.ContextSlots, MarkFrames: c.Coalesce.TXFrames,
 	})
 	q.tx.down = true
-	q.maxFrame.Store(int32(c.MTU + headerRoom))
+	q.maxFrame.Store(int32(c.maxFrame()))
 	return err
 }
 
@@ -221,7 +221,7 @@ func (d *Device) alloc(use Use, size, align int) (pagepool.Memory, error) {
 func (d *Device) program() error {
 	err := d.core.Configure(Setup{
 		RXQueues: d.cfg.Queues, TXQueues: d.cfg.Queues,
-		MTU: d.cfg.MTU, Address: d.cfg.Address, BufferSize: d.bufferSize(),
+		MTU: d.cfg.MTU, MaxFrame: d.cfg.MaxFrame, Address: d.cfg.Address, BufferSize: d.bufferSize(),
 		RXChecksum: d.RXChecksum(), TXChecksum: d.TXChecksum(),
 	})
 	if err != nil {
@@ -326,7 +326,7 @@ func (d *Device) SetMTU(mtu int) error {
 	d.cfg.MTU = mtu
 	d.mtu.Store(int32(mtu))
 	for _, q := range d.queues {
-		q.maxFrame.Store(int32(mtu + headerRoom))
+		q.maxFrame.Store(int32(d.cfg.maxFrame()))
 	}
 	return nil
 }
