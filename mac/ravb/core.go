@@ -67,6 +67,7 @@ func find(bus mac.Bus, v *variant) (*Core, error) {
 
 		AddressBits: 32,
 		MaxMTU:      v.maxMTU(),
+		MaxFrame:    v.maxRX,
 		Ring: mac.RingLimits{
 			DescriptorSize: v.rxDesc, TXDescriptorSize: etheravb.DescriptorSize,
 			Align: 64, Extra: extraBytes,

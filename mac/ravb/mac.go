@@ -83,6 +83,8 @@ func (c *Core) check(s mac.Setup) error {
 			s.BufferSize, bufferAlign, maxBuffer, bufferAlign, mac.ErrConfig)
 	case s.TXChecksum && !c.info.TXChecksum:
 		return fmt.Errorf("ravb: transmit checksum engine: the core has none: %w", mac.ErrUnsupported)
+	case s.MaxFrame > max(c.info.MaxFrame, c.info.MaxMTU+headerRoom):
+		return fmt.Errorf("ravb: frames of %d bytes: the core receives %d at most: %w", s.MaxFrame, max(c.info.MaxFrame, c.info.MaxMTU+headerRoom), mac.ErrConfig)
 	case s.MTU < minMTU || s.MTU > c.info.MaxMTU:
 		return fmt.Errorf("ravb: MTU %d: the core takes %d to %d: %w", s.MTU, minMTU, c.info.MaxMTU, mac.ErrConfig)
 	}
@@ -171,9 +173,9 @@ func (c *Core) trailer() uint8 {
 	return etheravb.SumTrailer
 }
 
-// writeFrameSize programs what a frame that is too long is for the MTU.
+// writeFrameSize programs what a frame is that is too long.
 func (c *Core) writeFrameSize() {
-	c.regs.Write32(etheravb.RFLR, uint32(c.setup.MTU+headerRoom+fcsLen))
+	c.regs.Write32(etheravb.RFLR, uint32(max(c.setup.MaxFrame, c.setup.MTU+headerRoom)+fcsLen))
 }
 
 // SetMTU implements mac.Core.SetMTU.

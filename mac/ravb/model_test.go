@@ -369,3 +369,30 @@ func TestLinks(t *testing.T) {
 		require.EqualValues(t, etheravb.Speed10, field.Get(etheravb.GECMRSpeed, r.model.Read32(etheravb.GECMR)))
 	})
 }
+
+// TestLongFrames: GbEth receives frames of up to 8 KiB over several pages, verdict and
+// all, though its MTU is 1500.
+func TestLongFrames(t *testing.T) {
+	inBubble(t, model.GbEth, mac.Config{MaxFrame: etheravb.MaxGbEthRecv}, func(r *rig) {
+		q := r.dev.Queues()[0]
+		for _, n := range []int{1514, 2040, 2044, 2045, 2046, 2048, 4090, 6140, 8188, etheravb.MaxGbEthRecv} {
+			f := packet(false, 17, payload(n-42), 0)
+			require.Len(t, f, n)
+			r.model.Deliver(f)
+			q.Ack()
+			got, data := r.harvest(q, 4)
+			require.Len(t, got, 1, "%d bytes", n)
+			require.True(t, bytes.Equal(f, data[0]))
+			require.Len(t, got[0].Pieces, (n+2047)/2048)
+			require.NotZero(t, got[0].Flags&ring.ChecksumGood)
+			q.Refill()
+		}
+		r.model.Deliver(ether(station, etheravb.MaxGbEthRecv+1, 1))
+		_, data := r.harvest(q, 4)
+		require.Empty(t, data)
+		require.EqualValues(t, 1, q.RX.Stats().Length)
+	})
+	bus := bussim.New(model.New(model.Config{Variant: model.Gen3}), nil)
+	_, err := mac.Open(t.Context(), bus, &mac.Config{Link: gigabit, MaxFrame: 4000}, ravb.RCar())
+	require.ErrorIs(t, err, mac.ErrConfig)
+}

@@ -12,6 +12,7 @@ type variant struct {
 	queues   int
 	rxDesc   int // size of a receive descriptor
 	maxFrame int // longest frame sent, in bytes without FCS
+	maxRX    int // longest frame received, when that is more
 
 	toe        bool // GbEth: checksum engine, other speeds, other RCR
 	halfDuplex bool
@@ -76,7 +77,7 @@ var gbeth = variant{
 		"renesas,r9a08g045-gbeth",
 	},
 	queues: 1, rxDesc: etheravb.DescriptorSize,
-	maxFrame: etheravb.MaxGbEthSend,
+	maxFrame: etheravb.MaxGbEthSend, maxRX: etheravb.MaxGbEthRecv,
 	toe:      true, halfDuplex: true, emac: true, lost: true, carrier: true,
 }
 
