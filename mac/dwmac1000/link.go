@@ -25,29 +25,12 @@ func (c *Core) inBand() bool {
 }
 
 // Link implements mac.Core.Link with the in-band status of RGMII, SGMII and SMII
-// (SGMII_RGMII_SMII_Control_Status). Reading it clears the link interrupt. Not
-// every RGMII PHY sends in-band status; one that does not looks like a link that is
-// down.
+// (SGMII_RGMII_SMII_Control_Status). Reading it clears the link interrupt.
 func (c *Core) Link() (link mac.Link, ok bool) {
 	if !c.inBand() {
 		return mac.Link{}, false
 	}
-	v := c.regs.Read32(gmac3.MACRGSMII)
-	if v&gmac3.RGSMIILink == 0 || v == 0xFFFFFFFF {
-		return mac.Link{}, true
-	}
-	link = mac.Link{Up: true, FullDuplex: v&gmac3.RGSMIIDuplex != 0}
-	switch field.Get(gmac3.RGSMIISpeed, v) {
-	case gmac3.RGSMIISpeed10:
-		link.Speed = 10
-	case gmac3.RGSMIISpeed100:
-		link.Speed = 100
-	case gmac3.RGSMIISpeed1000:
-		link.Speed = 1000
-	default:
-		return mac.Link{}, true
-	}
-	return link, true
+	return dwmac.InBand(c.regs.Read32(gmac3.MACRGSMII)), true
 }
 
 const speedBits = gmac3.ConfigPS | gmac3.ConfigFES | gmac3.ConfigDM

@@ -25,29 +25,12 @@ func (c *Core) inBand() bool {
 }
 
 // Link implements mac.Core.Link with the in-band status of RGMII and SGMII
-// (MAC_PHYIF_Control_Status). Reading it clears the link interrupt. Not every
-// RGMII PHY sends in-band status; one that does not looks like a link that is
-// down.
+// (MAC_PHYIF_Control_Status). Reading it clears the link interrupt.
 func (c *Core) Link() (link mac.Link, ok bool) {
 	if !c.inBand() {
 		return mac.Link{}, false
 	}
-	v := c.regs.Read32(gmac4.MACPHYIF)
-	if v&gmac4.PHYIFLink == 0 || v == 0xFFFFFFFF {
-		return mac.Link{}, true
-	}
-	link = mac.Link{Up: true, FullDuplex: v&gmac4.PHYIFDuplex != 0}
-	switch field.Get(gmac4.PHYIFSpeed, v) {
-	case gmac4.PHYIFSpeed10:
-		link.Speed = 10
-	case gmac4.PHYIFSpeed100:
-		link.Speed = 100
-	case gmac4.PHYIFSpeed1000:
-		link.Speed = 1000
-	default:
-		return mac.Link{}, true
-	}
-	return link, true
+	return dwmac.InBand(c.regs.Read32(gmac4.MACPHYIF) >> 16), true
 }
 
 const speedBits = gmac4.ConfigPS | gmac4.ConfigFES | gmac4.ConfigDM

@@ -36,3 +36,15 @@ const (
 // WatchdogUnit is the unit of the receive interrupt watchdog (RIWT, RWT) in
 // application clock cycles.
 const WatchdogUnit = 256
+
+// In-band status of RGMII, SGMII and SMII: all of its register in GMAC3, the upper
+// half of it in GMAC4.
+const (
+	InBandDuplex uint32 = 1 << 0 // 1 = full
+	InBandSpeed  uint32 = 3 << 1
+	InBandLink   uint32 = 1 << 3
+
+	InBand10   = 0
+	InBand100  = 1
+	InBand1000 = 2
+)

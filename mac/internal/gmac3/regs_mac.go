@@ -125,17 +125,6 @@ const (
 	MACIntMaskable = MACIntRGSMII | MACIntPCSLK | MACIntPCSAN | MACIntPMT | MACIntTS | MACIntLPI
 )
 
-// SGMII_RGMII_SMII_Control_Status.
-const (
-	RGSMIIDuplex uint32 = 1 << 0 // 1 = full
-	RGSMIISpeed  uint32 = 3 << 1
-	RGSMIILink   uint32 = 1 << 3
-
-	RGSMIISpeed10   = 0
-	RGSMIISpeed100  = 1
-	RGSMIISpeed1000 = 2
-)
-
 // Debug.
 const (
 	DebugRPE  uint32 = 1 << 0 // receive engine busy

@@ -69,6 +69,8 @@ func New(cfg Config) *Model {
 	m := &Model{cfg: cfg, clock: cfg.Clock, faults: sim.NewFaults(cfg.Seed), done: make(chan struct{})}
 	m.rxEngine, m.txEngine = dwmac.NewEngine(cfg.Inline, m.pumpRX), dwmac.NewEngine(cfg.Inline, m.pumpTX)
 	m.line.Init(m.faults)
+	m.rx.watchdog.Init(cfg.Clock, m.watchdogEnds)
+	m.tx.hold.Init(cfg.Clock, m.txEngine.Kick)
 	m.mmc.Absent, m.mmc.Changed = cfg.NoMMC, func() {
 		m.line.Mu.Lock()
 		m.updateLine()
@@ -149,16 +151,16 @@ func (m *Model) linkChanged(l mac.Link) {
 func (m *Model) setInBand() {
 	l, v := m.link.Load(), uint32(0)
 	if l.Up {
-		v = gmac3.RGSMIILink
+		v = dwregs.InBandLink
 		switch l.Speed {
 		case 10:
 		case 100:
-			v |= field.Put(gmac3.RGSMIISpeed, gmac3.RGSMIISpeed100)
+			v |= field.Put(dwregs.InBandSpeed, dwregs.InBand100)
 		default:
-			v |= field.Put(gmac3.RGSMIISpeed, gmac3.RGSMIISpeed1000)
+			v |= field.Put(dwregs.InBandSpeed, dwregs.InBand1000)
 		}
 		if l.FullDuplex {
-			v |= gmac3.RGSMIIDuplex
+			v |= dwregs.InBandDuplex
 		}
 	}
 	m.store(gmac3.MACRGSMII, v)

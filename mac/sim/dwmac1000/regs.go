@@ -58,7 +58,7 @@ func (m *Model) debug() (v uint32) {
 	}
 	if m.tx.busy.Load() {
 		v |= gmac3.DebugTPE | field.Put(gmac3.DebugTFC, 3)
-	} else if m.tx.pausedUntil.Load() != 0 {
+	} else if m.tx.hold.Active() {
 		v |= gmac3.DebugTPAU | field.Put(gmac3.DebugTFC, 2)
 	}
 	if m.tx.holding.Load() {
@@ -289,9 +289,6 @@ func (m *Model) setReset() {
 
 // stopTimers ends what runs on the clock. rx.mu and tx.mu are held.
 func (m *Model) stopTimers() {
-	m.rx.stopWatchdog()
-	m.tx.pausedUntil.Store(0)
-	if m.tx.resume != nil {
-		m.tx.resume.Stop()
-	}
+	m.rx.watchdog.Stop()
+	m.tx.hold.End()
 }

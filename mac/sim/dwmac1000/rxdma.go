@@ -40,9 +40,7 @@ type receiver struct {
 	pieces int  // descriptors that the current frame has used
 	soon   bool // one of them wants an interrupt
 
-	timer    sim.Timer
-	armed    bool
-	deadline time.Time
+	watchdog dwmac.Watchdog
 
 	polled  atomic.Bool // a poll demand has come
 	waiting atomic.Bool // stopped, for others to see
@@ -295,7 +293,7 @@ func (m *Model) endRX() {
 	m.stat.rx.Add(1)
 	if r.soon {
 		m.stat.ri.Add(1)
-		r.stopWatchdog()
+		r.watchdog.Stop()
 		m.raise(gmac3.IntRI)
 	} else {
 		m.startWatchdog()
@@ -306,31 +304,14 @@ func (m *Model) endRX() {
 
 // startWatchdog starts the receive watchdog unless it runs.
 func (m *Model) startWatchdog() {
-	r, count := &m.rx, m.load(gmac3.DMAWatchdog)
-	if r.armed || count == 0 {
-		return
-	}
-	d := time.Duration(count) * dwregs.WatchdogUnit * time.Second / time.Duration(m.cfg.ClockHz)
-	r.armed, r.deadline = true, m.clock.Now().Add(d)
-	if r.timer == nil {
-		r.timer = m.clock.AfterFunc(d, m.watchdog)
-	} else {
-		r.timer.Reset(d)
-	}
+	cycles := time.Duration(m.load(gmac3.DMAWatchdog)) * dwregs.WatchdogUnit
+	m.rx.watchdog.Start(cycles * time.Second / time.Duration(m.cfg.ClockHz))
 }
 
-func (r *receiver) stopWatchdog() {
-	if r.armed {
-		r.armed = false
-		r.timer.Stop()
-	}
-}
-
-func (m *Model) watchdog() {
+func (m *Model) watchdogEnds() {
 	m.rx.mu.Lock()
 	defer m.rx.mu.Unlock()
-	if r := &m.rx; r.armed && !m.clock.Now().Before(r.deadline) {
-		r.armed = false
+	if m.rx.watchdog.Due() {
 		m.stat.watchdog.Add(1)
 		m.raise(gmac3.IntRI)
 	}

@@ -2,7 +2,6 @@ package dwmac1000
 
 import (
 	"encoding/binary"
-	"time"
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/dwregs"
@@ -40,7 +39,7 @@ func (m *Model) pumpTX() {
 // paused by the partner.
 func (m *Model) blocked() bool {
 	config := m.load(gmac3.MACConfig)
-	return config&gmac3.ConfigTE == 0 || !m.link.Load().Up && config&gmac3.ConfigLM == 0 || m.tx.pausedUntil.Load() != 0
+	return config&gmac3.ConfigTE == 0 || !m.link.Load().Up && config&gmac3.ConfigLM == 0 || m.tx.hold.Active()
 }
 
 // sendOne sends the next frame and reports whether there was one.
@@ -157,28 +156,5 @@ func (m *Model) pauseFrame(f []byte, good bool) bool {
 	if flow&gmac3.FlowRFE == 0 {
 		return false
 	}
-	t := &m.tx
-	quanta := time.Duration(binary.BigEndian.Uint16(f[16:]))
-	if t.resume != nil {
-		t.resume.Stop()
-	}
-	if quanta == 0 {
-		return t.pausedUntil.Swap(0) != 0
-	}
-	// One quantum is 512 bit times.
-	d := quanta * 512 * time.Microsecond / time.Duration(max(m.link.Load().Speed, 10))
-	t.pausedUntil.Store(m.clock.Now().Add(d).UnixNano())
-	if t.resume == nil {
-		t.resume = m.clock.AfterFunc(d, m.pauseOver)
-	} else {
-		t.resume.Reset(d)
-	}
-	return false
-}
-
-func (m *Model) pauseOver() {
-	until := m.tx.pausedUntil.Load()
-	if until != 0 && m.clock.Now().UnixNano() >= until && m.tx.pausedUntil.CompareAndSwap(until, 0) {
-		m.txEngine.Kick()
-	}
+	return m.tx.hold.Take(binary.BigEndian.Uint16(f[16:]), m.link.Load().Speed)
 }

@@ -251,7 +251,7 @@ func TestLinkAndMDIO(t *testing.T) {
 	require.Zero(t, r.read(gmac3.MACRGSMII))
 	require.False(t, r.level, "but here")
 	r.m.SetLink(mac.Link{Up: true, Speed: 100, FullDuplex: true})
-	require.EqualValues(t, gmac3.RGSMIILink|1<<1|gmac3.RGSMIIDuplex, r.read(gmac3.MACRGSMII))
+	require.EqualValues(t, dwregs.InBandLink|1<<1|dwregs.InBandDuplex, r.read(gmac3.MACRGSMII))
 
 	r.write(gmac3.MACMIIData, 0)
 	r.write(gmac3.MACMIIAddr, 1<<11|2<<6|1)

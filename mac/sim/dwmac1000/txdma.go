@@ -37,9 +37,8 @@ type transmitter struct {
 	stopped    bool
 	stuck      map[uint32]bool // descriptors never given back (sim.StuckOwn)
 
-	pause       atomic.Uint32 // a pause frame to send: pauseOn or pauseOff
-	pausedUntil atomic.Int64  // by the partner, in nanoseconds; 0 = not
-	resume      sim.Timer     // guarded by rx.mu
+	pause atomic.Uint32 // a pause frame to send: pauseOn or pauseOff
+	hold  dwmac.Hold    // by the partner; guarded by rx.mu
 
 	polled  atomic.Bool // a poll demand has come
 	waiting atomic.Bool // stopped, for others to see

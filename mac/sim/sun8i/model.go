@@ -74,6 +74,7 @@ func New(cfg Config) *Model {
 	m.rxEngine, m.txEngine = dwmac.NewEngine(cfg.Inline, m.pumpRX), dwmac.NewEngine(cfg.Inline, m.pumpTX)
 	m.cfg, m.soc = cfg.withDefaults()
 	m.clock = m.cfg.Clock
+	m.tx.hold.Init(m.clock, m.txEngine.Kick)
 	m.rx.junk, m.tx.junk = dwmac.Junk(cfg.Seed)|1, dwmac.Junk(cfg.Seed+1)|1
 	m.tx.data = make([]byte, 0, 2048)
 	m.powerOn()
@@ -220,7 +221,7 @@ func (m *Model) Close() error {
 	m.rx.mu.Lock()
 	m.tx.mu.Lock()
 	m.resets++
-	m.endPause()
+	m.tx.hold.End()
 	m.tx.gen++
 	m.tx.mu.Unlock()
 	m.rx.mu.Unlock()

@@ -186,7 +186,7 @@ func (m *Model) phyChanged() {
 // a reset. The caller holds write, rx.mu and tx.mu, or nobody else knows the model
 // yet.
 func (m *Model) setReset() {
-	m.endPause()
+	m.tx.hold.End()
 	m.resetTX()
 	m.resetRX()
 	m.line.Mu.Lock()

@@ -4,12 +4,10 @@ import (
 	"encoding/binary"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/emac"
 	"github.com/barewire/barewire/mac/internal/field"
-	"github.com/barewire/barewire/mac/sim"
 	"github.com/barewire/barewire/mac/sim/internal/dwmac"
 	"github.com/barewire/barewire/mac/sim/internal/offload"
 )
@@ -27,9 +25,8 @@ type transmitter struct {
 	control [dwmac.MinFrame - dwmac.FCSLen]byte // a pause frame
 	junk    uint64
 
-	pause       atomic.Uint32 // a pause frame to send: pauseOn or pauseOff
-	pausedUntil atomic.Int64  // by the partner, in nanoseconds; 0 = not
-	resume      sim.Timer     // guarded by rx.mu
+	pause atomic.Uint32 // a pause frame to send: pauseOn or pauseOff
+	hold  dwmac.Hold    // by the partner; guarded by rx.mu
 }
 
 const (
@@ -57,7 +54,7 @@ func (m *Model) pumpTX() {
 // paused by the partner.
 func (m *Model) blocked() bool {
 	loop := m.load(emac.BasicCtl0)&emac.Ctl0Loopback != 0
-	return m.load(emac.TxCtl0)&emac.TxCtl0En == 0 || !m.link.Load().Up && !loop || m.tx.pausedUntil.Load() != 0
+	return m.load(emac.TxCtl0)&emac.TxCtl0En == 0 || !m.link.Load().Up && !loop || m.tx.hold.Active()
 }
 
 // sendOne sends the next frame and reports whether there was one. A frame that is
@@ -153,35 +150,5 @@ func (m *Model) pauseFrame(f []byte, good bool) bool {
 	if a := mac.HardwareAddr(f[:6]); a != dwmac.PauseAddr && (ctl&emac.RxCtl0PauseMD == 0 || !m.rx.filter.Own(a)) {
 		return false
 	}
-	quanta := time.Duration(binary.BigEndian.Uint16(f[16:]))
-	if m.tx.resume != nil {
-		m.tx.resume.Stop()
-	}
-	if quanta == 0 {
-		return m.tx.pausedUntil.Swap(0) != 0
-	}
-	// One quantum is 512 bit times.
-	d := quanta * 512 * time.Microsecond / time.Duration(max(m.link.Load().Speed, 10))
-	m.tx.pausedUntil.Store(m.clock.Now().Add(d).UnixNano())
-	if m.tx.resume == nil {
-		m.tx.resume = m.clock.AfterFunc(d, m.pauseOver)
-	} else {
-		m.tx.resume.Reset(d)
-	}
-	return false
-}
-
-func (m *Model) pauseOver() {
-	until := m.tx.pausedUntil.Load()
-	if until != 0 && m.clock.Now().UnixNano() >= until && m.tx.pausedUntil.CompareAndSwap(until, 0) {
-		m.kickTX()
-	}
-}
-
-// endPause forgets a pause. rx.mu is held, or nobody else knows the model yet.
-func (m *Model) endPause() {
-	m.tx.pausedUntil.Store(0)
-	if m.tx.resume != nil {
-		m.tx.resume.Stop()
-	}
+	return m.tx.hold.Take(binary.BigEndian.Uint16(f[16:]), m.link.Load().Speed)
 }

@@ -92,7 +92,9 @@ func (m *Engine) Init(cfg Config, at Map, front MAC, l mac.Link) {
 	m.Line.Init(m.faults)
 	m.rx.junk, m.tx.junk = dwmac.Junk(cfg.Seed)|1, dwmac.Junk(cfg.Seed+1)|1
 	m.link.Store(&l)
+	m.tx.hold.Init(m.clock, m.txEngine.Kick)
 	for c := range cfg.Channels {
+		m.rx.ch[c].watchdog.Init(m.clock, func() { m.watchdogEnds(c) })
 		m.tx.ch[c].data, m.tx.ch[c].segment = make([]byte, 0, 2048), make([]byte, 0, 2048)
 	}
 }

@@ -85,7 +85,7 @@ func (m *Engine) Sending() bool {
 }
 
 // Paused reports whether a pause frame of the partner holds frames back.
-func (m *Engine) Paused() bool { return m.tx.pausedUntil.Load() != 0 }
+func (m *Engine) Paused() bool { return m.tx.hold.Active() }
 
 // WriteQueue is a write to queue q, but for its interrupts. kick asks for Kick.
 // Write is held.
@@ -259,12 +259,9 @@ func (m *Engine) setReset() {
 // stopTimers ends what runs on the clock. rx.mu and tx.mu are held.
 func (m *Engine) stopTimers() {
 	for c := range m.rx.ch {
-		m.rx.ch[c].stopWatchdog()
+		m.rx.ch[c].watchdog.Stop()
 	}
-	m.tx.pausedUntil.Store(0)
-	if m.tx.resume != nil {
-		m.tx.resume.Stop()
-	}
+	m.tx.hold.End()
 }
 
 // writeAddress is a write to MAC_Address(n)_High or _Low. The core takes both

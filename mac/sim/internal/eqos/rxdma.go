@@ -34,9 +34,7 @@ type rxChannel struct {
 	ioc    bool
 	stamp  bool // a context is to follow the frame
 
-	timer    sim.Timer
-	armed    bool
-	deadline time.Time
+	watchdog dwmac.Watchdog
 
 	tailWritten atomic.Bool
 	waiting     atomic.Bool // stopped: a tail write must wake the engine
@@ -269,7 +267,7 @@ func (m *Engine) endRX(c int) {
 	m.stat.rx[c].Add(1)
 	if ch.ioc {
 		m.stat.ioc.Add(1)
-		ch.stopWatchdog()
+		ch.watchdog.Stop()
 		m.Raise(c, gmac4.IntRI)
 	} else {
 		m.startWatchdog(c)
@@ -312,35 +310,18 @@ func (m *Engine) nextRX(c int, w []uint32, d3 uint32) {
 	atomic.StoreUint32(&w[3], d3)
 }
 
-// startWatchdog starts the receive watchdog unless it runs.
+// startWatchdog starts the receive watchdog unless it runs. RWTU reads 0 where there
+// is none.
 func (m *Engine) startWatchdog(c int) {
-	ch, w := &m.rx.ch[c], m.Channel(c, m.at.ChanRxWatchdog)
-	if ch.armed || w&gmac4.WatchdogRWT == 0 {
-		return
-	}
-	// RWTU reads 0 where there is none.
+	w := m.Channel(c, m.at.ChanRxWatchdog)
 	cycles := time.Duration(w&gmac4.WatchdogRWT) * dwregs.WatchdogUnit << field.Get(gmac4.WatchdogRWTU, w)
-	d := cycles * time.Second / time.Duration(m.cfg.ClockHz)
-	ch.armed, ch.deadline = true, m.clock.Now().Add(d)
-	if ch.timer == nil {
-		ch.timer = m.clock.AfterFunc(d, func() { m.watchdog(c) })
-	} else {
-		ch.timer.Reset(d)
-	}
+	m.rx.ch[c].watchdog.Start(cycles * time.Second / time.Duration(m.cfg.ClockHz))
 }
 
-func (ch *rxChannel) stopWatchdog() {
-	if ch.armed {
-		ch.armed = false
-		ch.timer.Stop()
-	}
-}
-
-func (m *Engine) watchdog(c int) {
+func (m *Engine) watchdogEnds(c int) {
 	m.rx.mu.Lock()
 	defer m.rx.mu.Unlock()
-	if ch := &m.rx.ch[c]; ch.armed && !m.clock.Now().Before(ch.deadline) {
-		ch.armed = false
+	if m.rx.ch[c].watchdog.Due() {
 		m.stat.watchdog.Add(1)
 		m.Raise(c, gmac4.IntRI)
 	}

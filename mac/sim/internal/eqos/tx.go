@@ -4,13 +4,11 @@ import (
 	"encoding/binary"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
-	"github.com/barewire/barewire/mac/sim"
 	"github.com/barewire/barewire/mac/sim/internal/dwmac"
 	"github.com/barewire/barewire/mac/sim/internal/offload"
 )
@@ -28,9 +26,8 @@ type transmitter struct {
 	control [60]byte // a pause frame
 	junk    uint64
 
-	pause       atomic.Uint32 // a pause frame to send: pauseOn or pauseOff
-	pausedUntil atomic.Int64  // by the partner, in nanoseconds; 0 = not
-	resume      sim.Timer     // guarded by rx.mu
+	pause atomic.Uint32 // a pause frame to send: pauseOn or pauseOff
+	hold  dwmac.Hold    // by the partner; guarded by rx.mu
 }
 
 const (
@@ -62,7 +59,7 @@ func (m *Engine) pumpTX() {
 // blocked reports whether no frame may leave: transmitter off, link down, or
 // paused by the partner.
 func (m *Engine) blocked() bool {
-	return !m.mac.Transmitting() || !m.link.Load().Up && !m.mac.Loopback() || m.tx.pausedUntil.Load() != 0
+	return !m.mac.Transmitting() || !m.link.Load().Up && !m.mac.Loopback() || m.tx.hold.Active()
 }
 
 // sendOne sends the next frame of channel c and reports whether there was one.
@@ -222,29 +219,7 @@ func (m *Engine) pauseFrame(f []byte, good bool) bool {
 	if m.Load(gmac4.MACRxFlow)&gmac4.RxFlowRFE == 0 {
 		return false
 	}
-	quanta := time.Duration(binary.BigEndian.Uint16(f[16:]))
-	if m.tx.resume != nil {
-		m.tx.resume.Stop()
-	}
-	if quanta == 0 {
-		return m.tx.pausedUntil.Swap(0) != 0
-	}
-	// One quantum is 512 bit times.
-	d := quanta * 512 * time.Microsecond / time.Duration(max(m.link.Load().Speed, 10))
-	m.tx.pausedUntil.Store(m.clock.Now().Add(d).UnixNano())
-	if m.tx.resume == nil {
-		m.tx.resume = m.clock.AfterFunc(d, m.pauseOver)
-	} else {
-		m.tx.resume.Reset(d)
-	}
-	return false
-}
-
-func (m *Engine) pauseOver() {
-	until := m.tx.pausedUntil.Load()
-	if until != 0 && m.clock.Now().UnixNano() >= until && m.tx.pausedUntil.CompareAndSwap(until, 0) {
-		m.txEngine.Kick()
-	}
+	return m.tx.hold.Take(binary.BigEndian.Uint16(f[16:]), m.link.Load().Speed)
 }
 
 // flushTX throws away what queue c holds (TXQ_OP_MODE.FTQ).
@@ -263,7 +238,7 @@ func (m *Engine) txDebug(q int) (v uint32) {
 	if m.tx.ch[q].holding.Load() {
 		v = gmac4.TxQDebugTXQ | field.Put(gmac4.TxQDebugTRC, gmac4.TRCRead) | field.Put(gmac4.TxQDebugPTXQ, 1)
 	}
-	if m.tx.pausedUntil.Load() != 0 {
+	if m.tx.hold.Active() {
 		v |= gmac4.TxQDebugPAUSED
 	}
 	return v
