@@ -75,6 +75,10 @@ type Core struct {
 	// Missing lists the sub-tests that this core cannot support, with the reason.
 	Missing map[string]string
 
+	// CoherentOnly leaves the pass on memory that is not coherent to another variant
+	// of the same driver.
+	CoherentOnly bool
+
 	memory sim.SpaceOptions // of this pass
 }
 

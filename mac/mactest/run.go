@@ -27,8 +27,9 @@ func Has(name string) bool {
 }
 
 // Run runs the suite on c, twice: on coherent memory, and with a cache between the
-// CPU and the buffers that shows each sync that is missing. Sub-tests in c.Missing
-// are logged and counted; the last line of each pass has the numbers.
+// CPU and the buffers that shows each sync that is missing (see Core.CoherentOnly).
+// Sub-tests in c.Missing are logged and counted; the last line of each pass has the
+// numbers.
 func Run(t *testing.T, c Core) {
 	for name := range c.Missing {
 		if !Has(name) {
@@ -41,6 +42,9 @@ func Run(t *testing.T, c Core) {
 // both runs sub-tests on both kinds of memory.
 func both(t *testing.T, c Core, all []check) {
 	pass(t, c, all)
+	if c.CoherentOnly {
+		return
+	}
 	c.Name += ", memory not coherent"
 	c.memory.NonCoherent = true
 	t.Run("not_coherent", func(t *testing.T) { pass(t, c, all) })
