@@ -8,8 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	"github.com/barewire/barewire/integration/internal/fetch"
 )
 
 // Board is a guest as QEMU builds it, without additions to its device tree: its
@@ -33,9 +31,7 @@ func PCIAddress(device int) string { return fmt.Sprintf("0000:00:%02x.0", slot+d
 
 // FetchPC is Fetch for an amd64 guest, without tools: about 150 MB.
 func FetchPC(ctx context.Context) (*Debian, error) {
-	archive := &fetch.Archive{
-		Suites: []string{"trixie", "trixie-backports"}, Target: "trixie-backports", Architectures: []string{"amd64", "arm64"},
-	}
+	archive := debianArchive()
 	d := &Debian{}
 	var err error
 	if d.qemu, err = archive.Unpacked(ctx, true, "qemu-system-x86"); err != nil {
@@ -60,18 +56,16 @@ func FetchPC(ctx context.Context) (*Debian, error) {
 	if d.kernel, err = archive.Unpacked(ctx, false, parts...); err != nil {
 		return nil, err
 	}
-	found, err := filepath.Glob(filepath.Join(d.kernel, "usr/lib/modules/*/kernel"))
-	if err != nil || len(found) != 1 {
-		return nil, fmt.Errorf("guest: no kernel modules in %s: remove it and try again", d.kernel)
-	}
-	d.modules = filepath.Dir(found[0])
-	return d, nil
+	return d, d.findModules()
 }
 
 // Arch is the guest's architecture as Go names it.
 func (d *Debian) Arch() string {
-	if strings.HasSuffix(d.KernelVersion(), "amd64") {
+	switch v := d.KernelVersion(); {
+	case strings.HasSuffix(v, "amd64"):
 		return "amd64"
+	case strings.HasSuffix(v, "armmp"):
+		return "arm"
 	}
 	return "arm64"
 }

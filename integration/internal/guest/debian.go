@@ -12,7 +12,7 @@ import (
 )
 
 // Debian is what a test needs of Debian: QEMU for this machine, and a kernel with
-// its modules, busybox, ethtool and ip for an arm64 guest.
+// its modules, busybox, ethtool and ip for a guest.
 type Debian struct {
 	qemu    string // roots of unpacked packages
 	kernel  string
@@ -21,35 +21,49 @@ type Debian struct {
 	modules string // .../lib/modules/VERSION
 }
 
-// Fetch gets what is not in the cache yet: about 140 MB.
-func Fetch(ctx context.Context) (*Debian, error) {
-	archive := &fetch.Archive{
+func debianArchive() *fetch.Archive {
+	return &fetch.Archive{
 		Suites: []string{"trixie", "trixie-backports"}, Target: "trixie-backports", Architectures: []string{"amd64", "arm64"},
 	}
+}
+
+// Fetch gets what is not in the cache yet: about 140 MB.
+func Fetch(ctx context.Context) (*Debian, error) {
 	d := &Debian{}
-	var err error
-	if d.qemu, err = archive.Unpacked(ctx, true, "qemu-system-arm"); err != nil {
+	if err := d.fetchARM64(ctx); err != nil {
 		return nil, err
+	}
+	var err error
+	d.tools, err = debianArchive().Unpacked(ctx, true, "ethtool:arm64", "iproute2:arm64")
+	return d, err
+}
+
+func (d *Debian) fetchARM64(ctx context.Context) (err error) {
+	archive := debianArchive()
+	if d.qemu, err = archive.Unpacked(ctx, true, "qemu-system-arm"); err != nil {
+		return err
 	}
 	if d.busybox, err = archive.Unpacked(ctx, false, "busybox-static:arm64"); err != nil {
-		return nil, err
-	}
-	if d.tools, err = archive.Unpacked(ctx, true, "ethtool:arm64", "iproute2:arm64"); err != nil {
-		return nil, err
+		return err
 	}
 	parts, err := kernelPackages(ctx, archive)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if d.kernel, err = archive.Unpacked(ctx, false, parts...); err != nil {
-		return nil, err
+		return err
 	}
+	return d.findModules()
+}
+
+// findModules looks for the modules of the one kernel that was fetched.
+func (d *Debian) findModules() error {
 	found, err := filepath.Glob(filepath.Join(d.kernel, "usr/lib/modules/*/kernel"))
 	if err != nil || len(found) != 1 {
-		return nil, fmt.Errorf("guest: no kernel modules in %s: remove it and try again", d.kernel)
+		return fmt.Errorf("guest: no kernel modules in %s: remove it and try again", d.kernel)
 	}
 	d.modules = filepath.Dir(found[0])
-	return d, nil
+	return nil
 }
 
 // kernelPackages follows the package that always depends on the newest kernel to

@@ -1,10 +1,9 @@
 package guest
 
 import (
-	"bytes"
 	"encoding/binary"
-	"errors"
-	"fmt"
+	"slices"
+	"strings"
 )
 
 // Node is a node of a device tree.
@@ -42,106 +41,74 @@ func Cells(name string, v ...uint32) Prop {
 const (
 	fdtMagic     = 0xd00dfeed
 	fdtHeaderLen = 40
-	fdtBegin     = 1
-	fdtEnd       = 2
-	fdtProp      = 3
-	fdtNop       = 4
-	fdtFinish    = 9
+	// fdtReservation is the size of an entry of the reservation block, whose last
+	// one is zeros.
+	fdtReservation = 16
+	fdtBegin       = 1
+	fdtEnd         = 2
+	fdtProp        = 3
+	fdtNop         = 4
+	fdtFinish      = 9
 )
-
-var errTree = errors.New("not a flattened device tree")
 
 // AddNodes returns tree with nodes added to its root.
 func AddNodes(tree []byte, nodes ...Node) ([]byte, error) {
-	be := binary.BigEndian
-	if len(tree) < fdtHeaderLen || be.Uint32(tree) != fdtMagic {
-		return nil, fmt.Errorf("guest: magic number: %w", errTree)
-	}
-	structs, err := part(tree, be.Uint32(tree[8:]), be.Uint32(tree[36:]))
+	t, err := ParseTree(tree)
 	if err != nil {
 		return nil, err
 	}
-	texts, err := part(tree, be.Uint32(tree[12:]), be.Uint32(tree[32:]))
-	if err != nil {
-		return nil, err
-	}
-	reserved := be.Uint32(tree[16:])
-	if reserved > be.Uint32(tree[8:]) || be.Uint32(tree[8:]) > uint32(len(tree)) {
-		return nil, fmt.Errorf("guest: reservation block: %w", errTree)
-	}
-	end, err := rootEnd(structs)
-	if err != nil {
-		return nil, err
-	}
-	w := &fdtWriter{structs: bytes.Clone(structs[:end]), texts: bytes.Clone(texts)}
-	for _, n := range nodes {
-		w.node(n)
-	}
-	w.u32(fdtEnd)
-	w.u32(fdtFinish)
-
-	// The blocks in the order that the header has them: reservations, structure,
-	// strings.
-	out := make([]byte, fdtHeaderLen)
-	out = append(out, tree[reserved:be.Uint32(tree[8:])]...)
-	for len(out)%8 != 0 {
-		out = append(out, 0)
-	}
-	atStruct := len(out)
-	out = append(out, w.structs...)
-	atTexts := len(out)
-	out = append(out, w.texts...)
-	copy(out, tree[:fdtHeaderLen])
-	be.PutUint32(out[4:], uint32(len(out)))
-	be.PutUint32(out[8:], uint32(atStruct))
-	be.PutUint32(out[12:], uint32(atTexts))
-	be.PutUint32(out[16:], fdtHeaderLen)
-	be.PutUint32(out[32:], uint32(len(w.texts)))
-	be.PutUint32(out[36:], uint32(len(w.structs)))
-	return out, nil
+	t.Root.Children = append(t.Root.Children, nodes...)
+	return t.Bytes(), nil
 }
 
-func part(b []byte, off, n uint32) ([]byte, error) {
-	if uint64(off)+uint64(n) > uint64(len(b)) {
-		return nil, fmt.Errorf("guest: block of %d bytes at %d of %d: %w", n, off, len(b), errTree)
-	}
-	return b[off : off+n], nil
+// Tree is a device tree. The zero value is one with nothing in it.
+type Tree struct {
+	Root Node
+	// reservations is the block of memory reservations, and cpu the CPU to boot.
+	reservations []byte
+	cpu          uint32
 }
 
-// rootEnd is where the token that ends the root node stands.
-func rootEnd(s []byte) (int, error) {
-	depth := 0
-	for at := 0; at+4 <= len(s); {
-		token := binary.BigEndian.Uint32(s[at:])
-		next := at + 4
-		switch token {
-		case fdtBegin:
-			depth++
-			n := bytes.IndexByte(s[next:], 0)
-			if n < 0 {
-				return 0, fmt.Errorf("guest: node name: %w", errTree)
-			}
-			next += (n + 4) &^ 3
-		case fdtEnd:
-			if depth--; depth == 0 {
-				return at, nil
-			}
-		case fdtProp:
-			if next+8 > len(s) {
-				return 0, fmt.Errorf("guest: property: %w", errTree)
-			}
-			n := uint64(binary.BigEndian.Uint32(s[next:]))
-			if n > uint64(len(s)) {
-				return 0, fmt.Errorf("guest: property of %d bytes: %w", n, errTree)
-			}
-			next += 8 + (int(n)+3)&^3
-		case fdtNop:
-		default:
-			return 0, fmt.Errorf("guest: token %d: %w", token, errTree)
+// At is the node at a path from the root ("soc/ethernet@1c30000"), nil when there is
+// none. It is valid until nodes are added.
+func (t *Tree) At(path string) *Node {
+	n := &t.Root
+	for name := range strings.SplitSeq(path, "/") {
+		i := slices.IndexFunc(n.Children, func(c Node) bool { return c.Name == name })
+		if i < 0 {
+			return nil
 		}
-		at = next
+		n = &n.Children[i]
 	}
-	return 0, fmt.Errorf("guest: no end of the root: %w", errTree)
+	return n
+}
+
+// Set sets properties, in the place of those of the same name.
+func (n *Node) Set(props ...Prop) {
+	for _, p := range props {
+		n.Props = append(slices.DeleteFunc(n.Props, func(o Prop) bool { return o.Name == p.Name }), p)
+	}
+}
+
+// Bytes is the tree as a boot loader passes it on: reservations, structure, strings.
+func (t *Tree) Bytes() []byte {
+	w := &fdtWriter{}
+	w.node(t.Root)
+	w.u32(fdtFinish)
+	reservations := t.reservations
+	if reservations == nil {
+		reservations = make([]byte, fdtReservation)
+	}
+	atStruct := fdtHeaderLen + len(reservations)
+	atTexts := atStruct + len(w.structs)
+	var out []byte
+	for _, v := range []uint32{
+		fdtMagic, uint32(atTexts + len(w.texts)), uint32(atStruct), uint32(atTexts), fdtHeaderLen,
+		17, 16, t.cpu, uint32(len(w.texts)), uint32(len(w.structs)),
+	} {
+		out = binary.BigEndian.AppendUint32(out, v)
+	}
+	return append(append(append(out, reservations...), w.structs...), w.texts...)
 }
 
 type fdtWriter struct{ structs, texts []byte }

@@ -11,16 +11,8 @@ import (
 
 // emptyTree is a tree of a root with one property and one node.
 func emptyTree() []byte {
-	w := &fdtWriter{}
-	w.node(Node{Name: "", Props: []Prop{Cells("#address-cells", 2)}, Children: []Node{{Name: "cpus"}}})
-	w.u32(fdtFinish)
-	be := binary.BigEndian
-	h := make([]byte, fdtHeaderLen+16) // one reservation, the empty one
-	for i, v := range []int{0, len(h) + len(w.structs) + len(w.texts), len(h), len(h) + len(w.structs), fdtHeaderLen, 17, 16, 0, len(w.texts), len(w.structs)} {
-		be.PutUint32(h[4*i:], uint32(v))
-	}
-	be.PutUint32(h, fdtMagic)
-	return append(append(h, w.structs...), w.texts...)
+	t := Tree{Root: Node{Props: []Prop{Cells("#address-cells", 2)}, Children: []Node{{Name: "cpus"}}}}
+	return t.Bytes()
 }
 
 // text writes a tree as its paths and properties.
@@ -65,6 +57,21 @@ func TestAddNodes(t *testing.T) {
 	again, err := AddNodes(tree, Node{Name: "x"})
 	require.NoError(t, err)
 	require.Equal(t, strings.TrimSuffix(text(t, tree), "}")+"/x{}}", text(t, again))
+}
+
+func TestTree(t *testing.T) {
+	tree, err := ParseTree(emptyTree())
+	require.NoError(t, err)
+	require.Nil(t, tree.At("cpus/cpu@0"))
+	cpus := tree.At("cpus")
+	cpus.Set(Cells("reg", 1), Strings("status", "okay"))
+	cpus.Set(Strings("status", "disabled"))
+	cpus.Children = append(cpus.Children, Node{Name: "cpu@0"})
+	require.NotNil(t, tree.At("cpus/cpu@0"))
+	again, err := ParseTree(tree.Bytes())
+	require.NoError(t, err)
+	require.Equal(t, tree, again)
+	require.Equal(t, `/{#address-cells="\x00\x00\x00\x02";/cpus{reg="\x00\x00\x00\x01";status="disabled\x00";/cpu@0{}}}`, text(t, again.Bytes()))
 }
 
 func FuzzAddNodes(f *testing.F) {
