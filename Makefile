@@ -3,6 +3,8 @@
 GO ?= go
 ADDR ?= 127.0.0.1:8080
 ARGS ?=
+# The architecture of make board.
+BOARD = $(or $(GOARCH),arm64)
 
 # Packages that build on every system.
 PORTABLE = ./pagepool/... ./ring/... ./mac/... ./endpoint/... ./examples/...
@@ -11,12 +13,17 @@ PORTABLE = ./pagepool/... ./ring/... ./mac/... ./endpoint/... ./examples/...
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## start the example HTTP server on a fake MAC (ADDR=host:port ARGS="-mtu 9000")
 	@$(GO) build -o bin/httpserver ./examples/httpserver
 	@exec bin/httpserver -addr $(ADDR) $(ARGS)
+
+.PHONY: board
+board: ## build the server for a board as one static binary (GOARCH=arm64, arm, riscv64 or amd64)
+	@GOOS=linux GOARCH=$(BOARD) GOARM=7 CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/httpserver-linux-$(BOARD) ./examples/httpserver
+	@wc -c bin/httpserver-linux-$(BOARD) | awk '{ printf "%s: %s bytes, static\n", $$2, $$1 }'
 
 .PHONY: test
 test: ## run all tests, with the race detector
@@ -48,3 +55,8 @@ cross: ## build for every architecture, and the portable packages for darwin and
 integration-linux: ## boot Linux in QEMU: its driver proves the model, then the server runs on it (ARGS=-trace)
 	@sh .ci/setup
 	@bash .ci/integration-linux $(ARGS)
+
+.PHONY: integration-qemu
+integration-qemu: ## boot boards that QEMU emulates, and have the server serve on their own MACs
+	@sh .ci/setup
+	@bash .ci/integration-qemu $(ARGS)

@@ -9,18 +9,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/barewire/barewire/mac/bus/find"
+	"github.com/barewire/barewire/mac/bus/memory"
 	"github.com/barewire/barewire/ring"
 )
 
 // options are the command line.
 type options struct {
 	addr      netip.AddrPort // the address is not valid for all of the stack's
-	bus       string         // "sim", "uio" or "vfio"
+	bus       string         // busSim or another
 	core      string         // driver; "": the default one, or by what the device says
 	cores     bool           // list them, and nothing else
-	dev       string         // with uio and vfio
+	dev       string         // on a bus of this machine
 	clock     int            // Hz, 0: unknown
-	hugePages bool
+	memory    memory.Options
+	irqInput  string // input device with a key press for each interrupt
 	link      linkFlag
 	tap       string
 	ips       []netip.Prefix
@@ -54,17 +57,20 @@ func newFlags(o *options) *flag.FlagSet {
 	number := func(p *int, name string, lo, hi int, text string) { f.Var(&intFlag{p, lo, hi}, name, text) }
 
 	*o = options{addr: netip.MustParseAddrPort("127.0.0.1:8080"), bus: busSim, mtu: 1500, queues: 1, coalesce: ring.DefaultCoalesce(), grace: 5 * time.Second}
-	f.Var((*addrFlag)(&o.addr), "addr", "`HOST:PORT` of this machine to listen on; with -tap, uio or vfio an address of the stack, by default port 8080 of all its addresses\n-addr 127.0.0.1:9000")
-	f.Var((*busFlag)(&o.bus), "bus", "`KIND` of device: sim (simulated here), or a MAC in this machine through vfio (behind an IOMMU) or uio\n-bus vfio -dev 0000:01:00.0")
+	f.Var((*addrFlag)(&o.addr), "addr", "`HOST:PORT` of this machine to listen on; with -tap or a MAC of this machine an address of the stack, by default port 8080 of all its addresses\n-addr 127.0.0.1:9000")
+	f.Var((*busFlag)(&o.bus), "bus", "`KIND` of device: sim (simulated here), or a MAC in this machine through vfio (behind an IOMMU), uio or devmem (/dev/mem), or auto, the first of these that nothing stands in the way of\n-bus vfio -dev 0000:01:00.0")
 	f.Var((*coreFlag)(&o.core), "core", "driver `NAME`: the kind of MAC to simulate (default dwmac4), or the driver for -dev, whatever the device says it is\n-core dwmac4")
 	f.BoolVar(&o.cores, "cores", false, "list the names for -core and end\n-cores")
-	f.StringVar(&o.dev, "dev", "", "`DEVICE` of -bus: a PCI address, or for uio also uioN or a platform device\n-bus uio -dev uio0 -unsafe-hugepages")
-	f.BoolVar(&o.hugePages, "unsafe-hugepages", false, "with -bus uio: DMA from huge pages; nothing keeps the device to them, and if this program is killed it may go on writing to them\n-bus uio -dev 0000:01:00.0 -unsafe-hugepages")
-	number(&o.clock, "clock", 0, maxClock, "with -bus uio or vfio: rate of the MAC's register clock in `HZ`, for -rx-usecs; 0: unknown\n-bus vfio -dev 0000:01:00.0 -clock 125000000")
-	f.Var(&o.link, "link", "with -bus uio or vfio: who knows the `LINK`: auto (the device tree, the core itself, or else its PHY), phy or phy:N (the PHY, at MDIO address N), or fixed full duplex at 10, 100, 1000 or 2500 Mb/s\n-bus vfio -dev 0000:01:00.0 -link phy:1")
+	f.StringVar(&o.dev, "dev", "", "`DEVICE` of -bus: a PCI address, a platform device, uioN, or with devmem the place of its registers; by default the only one that can be used\n-bus auto -dev 1c30000.ethernet")
+	f.Var((*rangeFlag)(&o.memory.Reserved), "reserved", "without an IOMMU: `ADDRESS+SIZE` of physical memory for DMA that the kernel leaves alone (mem=), where the device tree names none\n-bus devmem -dev 1c30000.ethernet -reserved 0x7c000000+16M")
+	f.StringVar(&o.memory.UDMABuf, "udmabuf", "", "without an IOMMU: DMA from the u-dma-buf `DEVICE`\n-bus auto -udmabuf udmabuf0")
+	f.StringVar(&o.irqInput, "irq-input", "", "with -bus devmem or auto: input device `FILE` that has a key press for each interrupt (package mac/bus/devmem); without it the MAC is polled\n-bus devmem -dev 1c30000.ethernet -irq-input /dev/input/event0")
+	f.BoolVar(&o.memory.UnsafeHugePages, "unsafe-hugepages", false, "without an IOMMU: DMA from huge pages; nothing keeps the device to them, and if this program is killed it may go on writing to them\n-bus uio -dev 0000:01:00.0 -unsafe-hugepages")
+	number(&o.clock, "clock", 0, maxClock, "on hardware: rate of the MAC's register clock in `HZ`, for -rx-usecs; 0: unknown\n-bus vfio -dev 0000:01:00.0 -clock 125000000")
+	f.Var(&o.link, "link", "on hardware: who knows the `LINK`: auto (the device tree, the core itself, or else its PHY), phy or phy:N (the PHY, at MDIO address N), or fixed full duplex at 10, 100, 1000 or 2500 Mb/s\n-bus vfio -dev 0000:01:00.0 -link phy:1")
 	f.StringVar(&o.tap, "tap", "", "join the MAC to the TAP device `NAME`, made if there is none, instead of the user-mode network (Linux, as root or on your own device)\n-tap bw0")
-	f.Var((*prefixesFlag)(&o.ips), "ip", "`ADDRESS/BITS` of the stack; may be repeated, or be a list with commas; needs -tap, -bus uio or -bus vfio\n-tap bw0 -ip 192.0.2.2/24,fd00:2::2/64")
-	f.Var((*gatewaysFlag)(&o.gateways), "gw", "default gateway `ADDRESS` of the stack, one for IPv4 and one for IPv6; needs -tap, -bus uio or -bus vfio\n-tap bw0 -gw 192.0.2.1")
+	f.Var((*prefixesFlag)(&o.ips), "ip", "`ADDRESS/BITS` of the stack; may be repeated, or be a list with commas; needs -tap or hardware\n-tap bw0 -ip 192.0.2.2/24,fd00:2::2/64")
+	f.Var((*gatewaysFlag)(&o.gateways), "gw", "default gateway `ADDRESS` of the stack, one for IPv4 and one for IPv6; needs -tap or hardware\n-tap bw0 -gw 192.0.2.1")
 	f.StringVar(&o.pcap, "pcap", "", "record all frames of the cable in `FILE`, for tcpdump and Wireshark\n-pcap http.pcap")
 	number(&o.mtu, "mtu", minMTU, maxMTU, "largest IP packet in `BYTES`\n-mtu 9000")
 	number(&o.queues, "queues", 1, maxQueues, "`NUMBER` of receive and of transmit queues\n-queues 2")
@@ -93,7 +99,7 @@ func parseFlags(args []string) (*options, error) {
 	}
 	given := make(map[string]bool)
 	f.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	for _, name := range []string{"tap", "pcap", "dev"} {
+	for _, name := range []string{"tap", "pcap", "dev", "udmabuf", "irq-input"} {
 		if given[name] && f.Lookup(name).Value.String() == "" {
 			return nil, fmt.Errorf("-%s: need a name; see -h", name)
 		}
@@ -110,11 +116,14 @@ func parseFlags(args []string) (*options, error) {
 // hardware reports whether the MAC is a device of this machine.
 func (o *options) hardware() bool { return o.bus != busSim }
 
+// needHardware says how to use a MAC of this machine.
+const needHardware = "-bus auto, vfio, uio or devmem"
+
 func (o *options) checkBus(given map[string]bool) error {
 	if !o.hardware() {
-		for _, name := range []string{"dev", "unsafe-hugepages", "clock", "link"} {
+		for _, name := range []string{"dev", "reserved", "udmabuf", "unsafe-hugepages", "irq-input", "clock", "link"} {
 			if given[name] {
-				return fmt.Errorf("-%s needs -bus uio or -bus vfio: the simulated MAC has no such thing", name)
+				return fmt.Errorf("-%s needs %s: the simulated MAC has no such thing", name, needHardware)
 			}
 		}
 		return nil
@@ -124,13 +133,11 @@ func (o *options) checkBus(given map[string]bool) error {
 			return fmt.Errorf("-%s needs -bus sim: the cable of a real MAC is out of reach", name)
 		}
 	}
-	switch {
-	case o.dev == "":
-		return fmt.Errorf("-bus %s needs -dev DEVICE, such as -dev 0000:01:00.0", o.bus)
-	case o.bus == busVFIO && o.hugePages:
-		return errors.New("-unsafe-hugepages needs -bus uio: VFIO has DMA memory that is safe")
-	case o.bus == busUIO && !o.hugePages:
-		return errors.New("-bus uio needs -unsafe-hugepages: UIO has no DMA memory and no IOMMU; with an IOMMU use -bus vfio")
+	if o.bus == find.VFIO && o.memory != (memory.Options{}) {
+		return errors.New("-reserved, -udmabuf and -unsafe-hugepages need -bus auto, uio or devmem: VFIO has DMA memory that is safe")
+	}
+	if given["irq-input"] && o.bus != find.DevMem && o.bus != busAuto {
+		return fmt.Errorf("-irq-input needs -bus devmem or auto: %s has interrupts of its own", o.bus)
 	}
 	return nil
 }
@@ -138,7 +145,7 @@ func (o *options) checkBus(given map[string]bool) error {
 func (o *options) checkUserNet(given map[string]bool) error {
 	for _, name := range []string{"ip", "gw"} {
 		if given[name] {
-			return fmt.Errorf("-%s needs -tap NAME, -bus uio or -bus vfio: the user-mode network has addresses of its own", name)
+			return fmt.Errorf("-%s needs -tap NAME or %s: the user-mode network has addresses of its own", name, needHardware)
 		}
 	}
 	if !o.addr.Addr().IsValid() {

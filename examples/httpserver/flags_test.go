@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/bus/find"
+	"github.com/barewire/barewire/mac/bus/memory"
 	"github.com/barewire/barewire/mac/cores"
 	"github.com/barewire/barewire/mac/phy"
 	"github.com/barewire/barewire/pagepool"
@@ -46,12 +48,14 @@ func TestWrongFlags(t *testing.T) {
 		{"-tap bw0 -addr 198.51.100.1:80", "one of the stack's addresses (-ip 192.0.2.2/24,fd00:2::2/64), or :80"},
 		{"-core e1000", "need one of " + strings.Join(cores.Names(), ", ")},
 		{"-core=", "need one of dwmac"},
-		{"-bus pci", "need sim, uio or vfio"},
-		{"-bus vfio", "-bus vfio needs -dev DEVICE"},
-		{"-bus uio -unsafe-hugepages", "-bus uio needs -dev DEVICE"},
+		{"-bus pci", "need sim, auto, vfio, uio or devmem"},
 		{"-bus uio -dev=", "-dev: need a name"},
-		{"-bus uio -dev uio0", "needs -unsafe-hugepages"},
-		{"-bus vfio -dev 1:00.0 -unsafe-hugepages", "-unsafe-hugepages needs -bus uio"},
+		{"-bus auto -udmabuf=", "-udmabuf: need a name"},
+		{"-bus devmem -irq-input=", "-irq-input: need a name"},
+		{"-bus devmem -reserved 0x7c000000", "need address and size in bytes, such as 0x7c000000+16M"},
+		{"-bus uio -irq-input /dev/input/event0", "-irq-input needs -bus devmem or auto"},
+		{"-bus vfio -dev 1:00.0 -unsafe-hugepages", "need -bus auto, uio or devmem"},
+		{"-bus vfio -dev 1:00.0 -reserved 0x7c000000+16M", "need -bus auto, uio or devmem"},
 		{"-bus vfio -dev 0000:01:00.0 -tap bw0", "-tap needs -bus sim"},
 		{"-bus vfio -dev 0000:01:00.0 -pcap f", "-pcap needs -bus sim"},
 		{"-bus vfio -dev 0000:01:00.0 -link 300", "need auto, phy, phy:0 to phy:31, or a fixed 10, 100, 1000 or 2500"},
@@ -59,10 +63,13 @@ func TestWrongFlags(t *testing.T) {
 		{"-bus vfio -dev 0000:01:00.0 -link phy:", "need auto, phy, phy:0 to phy:31"},
 		{"-bus vfio -dev 0000:01:00.0 -clock -1", "need 0 to 1000000000"},
 		{"-bus vfio -dev 0000:01:00.0 -addr 198.51.100.1:80", "one of the stack's addresses"},
-		{"-dev uio0", "-dev needs -bus uio or -bus vfio"},
-		{"-link 1000", "-link needs -bus uio or -bus vfio"},
-		{"-clock 1", "-clock needs -bus uio or -bus vfio"},
-		{"-unsafe-hugepages", "-unsafe-hugepages needs -bus uio or -bus vfio"},
+		{"-dev uio0", "-dev needs -bus auto, vfio, uio or devmem"},
+		{"-link 1000", "-link needs -bus auto, vfio, uio or devmem"},
+		{"-clock 1", "-clock needs -bus auto, vfio, uio or devmem"},
+		{"-unsafe-hugepages", "-unsafe-hugepages needs -bus auto, vfio, uio or devmem"},
+		{"-reserved 0x7c000000+16M", "-reserved needs -bus auto, vfio, uio or devmem"},
+		{"-udmabuf udmabuf0", "-udmabuf needs -bus auto, vfio, uio or devmem"},
+		{"-irq-input /dev/input/event0", "-irq-input needs -bus auto, vfio, uio or devmem"},
 		{"-pcap=", "-pcap: need a name"},
 		{"-mtu 1279", "need 1280 to 9000"},
 		{"-mtu 9001", "need 1280 to 9000"},
@@ -116,24 +123,33 @@ func TestFlags(t *testing.T) {
 		"-grace 1m":           func(o *options) { o.grace = time.Minute },
 		"-bus vfio -dev 0000:01:00.0 -link 1000 -clock 125000000": func(o *options) {
 			*o = tap
-			o.tap, o.bus, o.dev, o.link, o.clock = "", busVFIO, "0000:01:00.0", linkFlag{speed: 1000}, 125_000_000
+			o.tap, o.bus, o.dev, o.link, o.clock = "", find.VFIO, "0000:01:00.0", linkFlag{speed: 1000}, 125_000_000
 		},
 		"-bus vfio -dev 0000:01:00.0 -link phy": func(o *options) {
 			*o = tap
-			o.tap, o.bus, o.dev, o.link = "", busVFIO, "0000:01:00.0", linkFlag{phy: true, address: phy.Scan}
+			o.tap, o.bus, o.dev, o.link = "", find.VFIO, "0000:01:00.0", linkFlag{phy: true, address: phy.Scan}
 		},
 		"-bus vfio -dev 0000:01:00.0 -link phy:0": func(o *options) {
 			*o = tap
-			o.tap, o.bus, o.dev, o.link = "", busVFIO, "0000:01:00.0", linkFlag{phy: true}
+			o.tap, o.bus, o.dev, o.link = "", find.VFIO, "0000:01:00.0", linkFlag{phy: true}
 		},
 		"-bus vfio -dev 0000:01:00.0 -link 10 -link auto": func(o *options) {
 			*o = tap
-			o.tap, o.bus, o.dev = "", busVFIO, "0000:01:00.0"
+			o.tap, o.bus, o.dev = "", find.VFIO, "0000:01:00.0"
 		},
 		"-bus uio -dev uio0 -unsafe-hugepages -ip 10.0.2.15/24 -gw 10.0.2.2 -addr :80": func(o *options) {
 			o.addr = netip.AddrPortFrom(netip.Addr{}, 80)
-			o.bus, o.dev, o.hugePages = busUIO, "uio0", true
+			o.bus, o.dev, o.memory.UnsafeHugePages = find.UIO, "uio0", true
 			o.ips, o.gateways = []netip.Prefix{netip.MustParsePrefix("10.0.2.15/24")}, []netip.Addr{netip.MustParseAddr("10.0.2.2")}
+		},
+		"-bus devmem -dev 1c30000.ethernet -reserved 0x7c000000+16M -irq-input /dev/input/event0": func(o *options) {
+			*o = tap
+			o.tap, o.bus, o.dev, o.irqInput = "", find.DevMem, "1c30000.ethernet", "/dev/input/event0"
+			o.memory.Reserved = memory.Range{Addr: 0x7c00_0000, Size: 16 << 20}
+		},
+		"-bus auto -udmabuf udmabuf0": func(o *options) {
+			*o = tap
+			o.tap, o.bus, o.memory.UDMABuf = "", busAuto, "udmabuf0"
 		},
 		"-core dwmac4":       func(o *options) { o.core = "dwmac4" },
 		"-copybreak 256":     func(o *options) { o.copyBreak = 256 },
@@ -193,6 +209,7 @@ func TestFailures(t *testing.T) {
 		"port in use":    {[]string{"-addr", taken.Addr().String()}, []string{"in use", "use another host port", "-addr"}},
 		"no own address": {[]string{"-addr", "192.0.2.99:0"}, []string{"-addr 192.0.2.99:0"}},
 		"no device":      {[]string{"-addr", ":80", "-bus", "vfio", "-dev", "ffff:ff:1f.7"}, []string{"-dev ffff:ff:1f.7", "vfio"}},
+		"unknown device": {[]string{"-addr", ":80", "-bus", "auto", "-dev", "nosuch"}, []string{`-dev nosuch: auto: find: no device "nosuch"; platform devices:`}},
 		"no such folder": {[]string{"-addr", "127.0.0.1:0", "-pcap", filepath.Join(file, "x")}, []string{"-pcap"}},
 	} {
 		t.Run(name, func(t *testing.T) {

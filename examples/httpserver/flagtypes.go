@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/barewire/barewire/mac/bus/find"
+	"github.com/barewire/barewire/mac/bus/memory"
 	"github.com/barewire/barewire/mac/cores"
 	"github.com/barewire/barewire/pagepool"
 )
@@ -36,14 +38,13 @@ func (f *intFlag) Set(s string) error {
 	return nil
 }
 
-// The kinds of bus.
+// The kinds of bus beside those of package find.
 const (
 	busSim  = "sim"
-	busUIO  = "uio"
-	busVFIO = "vfio"
+	busAuto = "auto"
 )
 
-// busFlag is one of them.
+// busFlag is one of them all.
 type busFlag string
 
 // String implements flag.Value.
@@ -52,11 +53,32 @@ func (f *busFlag) String() string { return string(*f) }
 // Set implements flag.Value.
 func (f *busFlag) Set(s string) error {
 	switch s {
-	case busSim, busUIO, busVFIO:
+	case busSim, busAuto, find.VFIO, find.UIO, find.DevMem:
 		*f = busFlag(s)
 		return nil
 	}
-	return errors.New("need sim, uio or vfio")
+	return errors.New("need sim, auto, vfio, uio or devmem")
+}
+
+// rangeFlag is a range of physical memory.
+type rangeFlag memory.Range
+
+// String implements flag.Value.
+func (f *rangeFlag) String() string {
+	if *f == (rangeFlag{}) {
+		return ""
+	}
+	return memory.Range(*f).String()
+}
+
+// Set implements flag.Value.
+func (f *rangeFlag) Set(s string) error {
+	r, err := memory.ParseRange(s)
+	if err != nil {
+		return errors.New("need address and size in bytes, such as 0x7c000000+16M")
+	}
+	*f = rangeFlag(r)
+	return nil
 }
 
 // addrFlag is HOST:PORT with a numeric host or none.

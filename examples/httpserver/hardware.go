@@ -6,23 +6,21 @@ import (
 	"fmt"
 
 	"github.com/barewire/barewire/mac"
-	"github.com/barewire/barewire/mac/bus/memory"
-	"github.com/barewire/barewire/mac/bus/uio"
-	"github.com/barewire/barewire/mac/bus/vfio"
+	"github.com/barewire/barewire/mac/bus/auto"
 	"github.com/barewire/barewire/mac/cores"
 )
 
-// describedBus is a bus that says in a line what it uses.
-type describedBus interface {
-	mac.Bus
-	fmt.Stringer
-}
-
-func (o *options) openBus() (describedBus, error) {
-	if o.bus == busUIO {
-		return uio.Open(o.dev, &uio.Options{Memory: memory.Options{UnsafeHugePages: o.hugePages}, ClockHz: o.clock})
+// openBus opens the device by the bus that -bus names, or by the safest one.
+func (o *options) openBus() (mac.Bus, error) {
+	how := auto.Options{Drivers: cores.All(), Memory: o.memory, InputEvent: o.irqInput, ClockHz: o.clock}
+	if o.bus != busAuto {
+		how.Bus = o.bus
 	}
-	return vfio.Open(o.dev, &vfio.Options{ClockHz: o.clock})
+	bus, err := auto.Open(o.dev, &how)
+	if err != nil && o.dev != "" {
+		return nil, fmt.Errorf("-dev %s: %w", o.dev, err)
+	}
+	return bus, err
 }
 
 // driver is the one that -core names, or that fits what the device says it is.
@@ -38,7 +36,7 @@ func (o *options) driver(bus mac.Bus) (mac.Driver, error) {
 func (m *machine) openHardware(ctx context.Context) error {
 	bus, err := m.opts.openBus()
 	if err != nil {
-		return fmt.Errorf("-dev %s: %w", m.opts.dev, err)
+		return err
 	}
 	driver, err := m.opts.driver(bus)
 	if err != nil {
@@ -51,6 +49,6 @@ func (m *machine) openHardware(ctx context.Context) error {
 	c := m.config()
 	m.opts.link.configure(&c)
 	m.dev, err = mac.NewDevice(ctx, bus, core, &c)
-	m.bus = bus
+	m.bus, _ = bus.(fmt.Stringer)
 	return err
 }

@@ -26,11 +26,17 @@
 // requests end, twice to stop at once. The MAC is a GMAC5 unless -core names another
 // core; -cores lists them.
 //
-// On a MAC of this machine (Linux; see packages mac/bus/vfio and mac/bus/uio for how
-// to bind it), the wire is real and addresses are the stack's own:
+// On a MAC of this machine (Linux; see packages mac/bus/vfio, uio and devmem for how
+// to come by it), the wire is real and addresses are the stack's own:
 //
 //	httpserver -bus vfio -dev 0000:01:00.0 -ip 192.0.2.2/24 -gw 192.0.2.1
-//	httpserver -bus uio -dev 0000:01:00.0 -unsafe-hugepages -ip 192.0.2.2/24
+//	httpserver -bus auto -dev 1c30000.ethernet -ip 192.0.2.2/24
+//
+// It can be all that runs on a board. With the program as /init in the initial RAM
+// file system it mounts /proc, /sys and /dev; its flags are behind -- on the kernel
+// command line:
+//
+//	console=ttyS0 -- -bus auto -ip 192.0.2.2/24
 package main
 
 import (
@@ -52,7 +58,12 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // the second signal kills
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	end := beInit(os.Stdout)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	if end != nil {
+		end()
+	}
+	os.Exit(code)
 }
 
 // run serves until ctx ends. It returns the exit code: 2 for a wrong command
