@@ -1,11 +1,13 @@
 package guest
 
 import (
+	"context"
 	"debug/elf"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 )
@@ -78,4 +80,20 @@ func (p Programs) library(root, name string) error {
 		return p.needs(root, file)
 	}
 	return fmt.Errorf("guest: no %s in %s: remove it and try again", name, root)
+}
+
+// Build returns the package of this name as a static program for a guest of an
+// architecture as Go names it. Files are made in dir.
+func Build(ctx context.Context, dir, arch, pkg string) ([]byte, error) {
+	file := filepath.Join(dir, path.Base(pkg))
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOARM=7")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("guest: build %s for %s: %w: %s", pkg, arch, err, out)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("guest: %w", err)
+	}
+	return data, nil
 }
