@@ -60,8 +60,8 @@ type Config struct {
 	// package mac/phy makes such a function. wiring is what the bus says. The device
 	// then follows the link of that PHY, unless Link is set. nil: no PHY is asked.
 	PHY func(ctx context.Context, bus MDIO, wiring Wiring) (PHY, error)
-	// PHYFallback has the PHY asked only where neither the device tree nor the core
-	// itself says what the link is.
+	// PHYFallback has the PHY asked only where the device tree has no fixed link, and
+	// names a PHY, or the core itself does not say what the link is.
 	PHYFallback bool
 	// NoPause leaves flow control off, whatever the partner offers.
 	NoPause bool

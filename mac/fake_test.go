@@ -251,7 +251,10 @@ type fakeBus struct {
 	failAt int // number of the Alloc that fails, from 1
 	noIRQ  error
 	closed int
+	wiring Wiring
 }
+
+func (b *fakeBus) Wiring() Wiring { return b.wiring }
 
 type fakeMemory struct {
 	pagepool.Memory

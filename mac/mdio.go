@@ -124,8 +124,11 @@ func (d *Device) followsPHY() bool {
 	if d.cfg.PHY == nil || d.cfg.Link != (Link{}) {
 		return false
 	}
+	if !d.cfg.PHYFallback || len(wiringOf(d.bus).PHYs) > 0 {
+		return true
+	}
 	_, known := d.core.Link()
-	return !known || !d.cfg.PHYFallback
+	return !known
 }
 
 func (d *Device) openPHY(ctx context.Context) error {

@@ -170,14 +170,15 @@ func TestStartAsksNoPHY(t *testing.T) {
 func TestWhoSaysTheLink(t *testing.T) {
 	fixed := Link{Up: true, Speed: 100, FullDuplex: true}
 	for name, c := range map[string]struct {
-		fixed, fallback, knows bool
-		asked                  bool
+		fixed, fallback, knows, named bool
+		asked                         bool
 	}{
 		"PHY alone":                  {asked: true},
 		"PHY before the core":        {knows: true, asked: true},
 		"the core before a fallback": {knows: true, fallback: true},
 		"fallback":                   {fallback: true, asked: true},
-		"fixed before all":           {fixed: true, knows: true},
+		"fixed before all":           {fixed: true, knows: true, named: true},
+		"named before the core":      {named: true, knows: true, fallback: true, asked: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &fakePHY{link: gigabit}
@@ -186,7 +187,12 @@ func TestWhoSaysTheLink(t *testing.T) {
 			if c.fixed {
 				cfg.Link = fixed
 			}
-			r := newRig(t, cfg, withMDIO, func(core *fakeCore, _ *fakeBus) { core.noLink = !c.knows })
+			r := newRig(t, cfg, withMDIO, func(core *fakeCore, bus *fakeBus) {
+				core.noLink = !c.knows
+				if c.named {
+					bus.wiring.PHYs = []int{1}
+				}
+			})
 			require.Equal(t, c.asked, r.PHY() != nil)
 			require.NoError(t, r.Close())
 		})

@@ -17,8 +17,8 @@ type Wiring struct {
 	// PHYMode is the interface to the PHY in device-tree words ("rgmii-id"): who
 	// adds the clock delays, for one.
 	PHYMode string
-	// PHYs are the MDIO addresses, 0 to 31, that the MAC's PHY is said to have. Empty
-	// when there is none, or nothing is said.
+	// PHYs are the MDIO addresses, 0 to 31, that the MAC's PHY is said to have, as far
+	// as it is to be asked for the link. Empty when there is none, or nothing is said.
 	PHYs []int
 }
 

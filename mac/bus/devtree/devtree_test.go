@@ -141,8 +141,11 @@ func TestWiring(t *testing.T) {
 		{"too short", map[string]any{"mac-address": []byte{2, 1, 1}}, mac.Wiring{}},
 		{"fixed link of old", map[string]any{"fixed-link": c{1, 1, 1000, 0, 0}}, mac.Wiring{Link: mac.Link{Up: true, Speed: 1000, FullDuplex: true}}},
 		{"fixed link cut short", map[string]any{"fixed-link": c{1, 1, 1000}}, mac.Wiring{}},
+		{"a PHY that nobody asks", map[string]any{"managed": "in-band-status", "phy-handle": c{7}}, mac.Wiring{}},
+		{"a PHY", map[string]any{"phy-handle": c{7}}, mac.Wiring{PHYs: []int{4}}},
 	} {
-		require.Equal(t, tc.want, node(t, build(t, props{"/e": tc.give}), "/e").Wiring(), tc.name)
+		tree := props{"/e": tc.give, "/phy": {"reg": c{4}, "phandle": c{7}}}
+		require.Equal(t, tc.want, node(t, build(t, tree), "/e").Wiring(), tc.name)
 	}
 }
 

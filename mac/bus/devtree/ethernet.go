@@ -16,6 +16,9 @@ func (n Node) Wiring() mac.Wiring {
 		}
 	}
 	w.Link = n.fixedLink()
+	if n.String("managed") == "in-band-status" {
+		return w // the PHY tells the MAC by itself
+	}
 	for _, name := range []string{"phy-handle", "phy", "phy-device"} {
 		phy, err := n.Refer(name, 0)
 		if err != nil {
