@@ -50,5 +50,6 @@ func (m *machine) openHardware(ctx context.Context) error {
 	m.opts.link.configure(&c)
 	m.dev, err = mac.NewDevice(ctx, bus, core, &c)
 	m.bus, _ = bus.(fmt.Stringer)
+	m.clockHz = bus.ClockHz()
 	return err
 }

@@ -62,7 +62,10 @@ type machine struct {
 	fake  *fake.MAC
 	cable *cable.Cable
 
-	bus  fmt.Stringer // of a real device; nil for a fake one
+	// Of a real device; nil and 0 for a fake one.
+	bus     fmt.Stringer
+	clockHz int
+
 	dev  *mac.Device
 	ep   *endpoint.Endpoint
 	host *netstack.Host

@@ -117,7 +117,7 @@ func (m *machine) report(w io.Writer) {
 	kind, memory := "simulated", "; Go heap, coherent"
 	if m.bus != nil {
 		line("bus", "%s", m.bus)
-		kind, memory = fmt.Sprintf("clock %s", clock(m.opts.clock)), ""
+		kind, memory = fmt.Sprintf("clock %s", clock(m.clockHz)), ""
 	}
 	line("core", "%s %s, %s, rx checksum %s, tx checksum %s, fifo rx %s tx %s", info.Core, info.Version, kind,
 		onOff(m.dev.RXChecksum()), onOff(m.dev.TXChecksum()), size(info.RXFIFO), size(info.TXFIFO))

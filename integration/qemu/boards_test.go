@@ -53,7 +53,8 @@ func boards() []board {
 		{
 			name: "npcm845-evb", core: "dwmac1000", nic: "npcm-gmac", fetch: guest.FetchBoard,
 			tree: func(*guest.Debian) ([]byte, error) { return npcm845(), nil },
-			ram:  1024, dev: "f0802000.ethernet", addr: stationText, link: "1000 Mb/s full duplex",
+			// QEMU's boot ROM would lie where it puts the jump to the kernel.
+			ram: 1024, args: []string{"-bios", "none"}, dev: "f0802000.ethernet", addr: stationText, link: "1000 Mb/s full duplex",
 			reserved: npcm845Memory, modules: []string{"evdev", "gpio_keys"},
 		},
 	}
@@ -74,6 +75,7 @@ const (
 	clockHandle
 	memoryHandle
 	watchdogHandle
+	phyHandle
 )
 
 // reservedMemory sets memory aside for the MAC. cells is how many an address takes.
@@ -163,7 +165,7 @@ func npcm750() []byte {
 			}},
 			{Name: "serial@f0001000", Props: append(serial(2), reg(0xf000_1000, 0x1000))},
 			{Name: "watchdog@f0008000", Props: []guest.Prop{guest.Strings("compatible", "syscon"), reg(0xf000_8000, 0x1000), guest.Cells("phandle", watchdogHandle)}},
-			{Name: "ethernet@f0802000", Props: append(gmac(), reg(0xf080_2000, 0x2000))},
+			{Name: "ethernet@f0802000", Props: append(gmac(), reg(0xf080_2000, 0x2000)), Children: phy()},
 			powerOff(), macLine(14),
 		},
 	}}
@@ -198,7 +200,7 @@ func npcm845() []byte {
 			{Name: "serial@f0000000", Props: append(serial(192), reg(0xf000_0000, 0x1000))},
 			{Name: "watchdog@f0008000", Props: []guest.Prop{guest.Strings("compatible", "syscon"), reg(0xf000_8000, 0x1000), guest.Cells("phandle", watchdogHandle)}},
 			{
-				Name:  "ethernet@f0802000",
+				Name: "ethernet@f0802000", Children: phy(),
 				Props: append(gmac(), reg(0xf080_2000, 0x2000), guest.Cells("memory-region", memoryHandle)),
 			},
 			powerOff(), macLine(14), reservedMemory(npcm845Memory, 2),
@@ -225,8 +227,20 @@ func gmac() []guest.Prop {
 	return []guest.Prop{
 		guest.Strings("compatible", "snps,dwmac"), guest.Cells("interrupts", 0, 14, 4), guest.Strings("interrupt-names", "macirq"),
 		guest.Cells("clocks", clockHandle), guest.Strings("clock-names", "stmmaceth"),
-		guest.Strings("phy-mode", "rgmii-id"), {Name: "local-mac-address", Value: station},
+		guest.Strings("phy-mode", "rgmii-id"), guest.Cells("phy-handle", phyHandle), {Name: "local-mac-address", Value: station},
 	}
+}
+
+// phy describes the PHY, whose model is at address 0.
+func phy() []guest.Node {
+	return []guest.Node{{
+		Name:  "mdio",
+		Props: []guest.Prop{guest.Strings("compatible", "snps,dwmac-mdio"), guest.Cells("#address-cells", 1), guest.Cells("#size-cells", 0)},
+		Children: []guest.Node{{
+			Name:  "ethernet-phy@0",
+			Props: []guest.Prop{guest.Cells("reg", 0), guest.Cells("phandle", phyHandle)},
+		}},
+	}}
 }
 
 // powerOff has the kernel end QEMU by a reset of the watchdog (WTCR: enable, reset
