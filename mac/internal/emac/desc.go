@@ -74,6 +74,7 @@ const (
 	RxLengthErr  uint32 = 1 << 12 // length field and length differ (Linux)
 	RxSAFail     uint32 = 1 << 13
 	RxNoBuf      uint32 = 1 << 14      // cut off for want of buffers
+	RxErrSummary uint32 = 1 << 15      // Linux
 	RxLen        uint32 = 0x3FFF << 16 // of the whole frame, with FCS
 	RxDAFail     uint32 = 1 << 30
 )

@@ -93,7 +93,7 @@ func TestSleepingPHY(t *testing.T) {
 
 func TestReset(t *testing.T) {
 	r := newRig(t, Config{MACAddress: peerAddr, InBandLink: true})
-	require.EqualValues(t, 0x80000100, r.read(emac.AddrHigh(0)), "the rig's own")
+	require.Equal(t, uint32(0x80000100), r.read(emac.AddrHigh(0)), "the rig's own")
 	for off := uint32(0); off < emac.WindowSize; off += 4 {
 		if off != emac.MIICmd && off != emac.BasicCtl1 {
 			r.write(off, 0x55555554)

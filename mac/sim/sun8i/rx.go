@@ -133,19 +133,21 @@ func (m *Model) arrive(f, fcs []byte, good bool) (kick bool) {
 	if !good {
 		*status |= emac.RxCRC
 	}
+	*status |= judge(f, ctl)
 	if m.dropsInFIFO(*status, len(f)+dwmac.FCSLen) {
 		return kick
 	}
-	*status |= judge(f, ctl)
 	m.layOut(fr, f, fcs, good)
 	m.queueFrame(fr)
 	return kick || m.tx.pause.Load() != 0
 }
 
-// dropsInFIFO reports whether a frame of n bytes never leaves the FIFO.
+// dropsInFIFO reports whether a frame of n bytes never leaves the FIFO. That one
+// with a wrong checksum is among the bad ones, Linux relies on: its decoder does not
+// look at those bits.
 func (m *Model) dropsInFIFO(status uint32, n int) bool {
 	ctl := m.load(emac.RxCtl1)
-	bad := status&(emac.RxCRC|emac.RxWatchdog) != 0
+	bad := status&(emac.RxCRC|emac.RxWatchdog) != 0 || status&emac.RxType != 0 && status&(emac.RxHeaderErr|emac.RxPayloadErr) != 0
 	return bad && ctl&(emac.RxCtl1Err|emac.RxCtl1MD) == emac.RxCtl1MD || n < dwmac.MinFrame && ctl&emac.RxCtl1Runt == 0
 }
 

@@ -141,7 +141,7 @@ func TestErrorsAndRunts(t *testing.T) {
 		require.Equal(t, c.want == 0, r.rx.own(0), c.name)
 		require.Equal(t, c.want, r.rx.status(0)&c.want, c.name)
 		if len(c.wire) > 2048 {
-			require.Equal(t, emac.RxWatchdog|emac.RxCRC|emac.RxLast, r.rx.status(1)&(emac.RxWatchdog|emac.RxCRC|emac.RxLast))
+			require.Equal(t, emac.RxWatchdog|emac.RxCRC|emac.RxLast|emac.RxErrSummary, r.rx.status(1)&(emac.RxWatchdog|emac.RxCRC|emac.RxLast|emac.RxErrSummary))
 			require.EqualValues(t, 2048, field.Get(emac.RxLen, r.rx.status(1)))
 		}
 		r.noViolations()
@@ -176,6 +176,14 @@ func TestVerdicts(t *testing.T) {
 		r.m.Deliver(c.frame)
 		require.Equal(t, c.want, r.rx.status(0)&(typ|header|payload), c.name)
 	}
+	r := newRig(t, Config{})
+	r.set(emac.RxCtl0, emac.RxCtl0Check)
+	r.write(emac.RxCtl1, r.read(emac.RxCtl1)&^emac.RxCtl1Err)
+	r.post(0, 2, 0)
+	r.m.Deliver(change(60, 1))
+	require.True(t, r.rx.own(0), "wrong ones end in the FIFO")
+	r.m.Deliver(good)
+	require.False(t, r.rx.own(0))
 }
 
 func ipv4Fragment() []byte {

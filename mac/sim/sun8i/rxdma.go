@@ -172,6 +172,9 @@ func (m *Model) fillRX(f *dwmac.RXFrame, size int) bool {
 	return true
 }
 
+// rxErrors make the error summary.
+const rxErrors = emac.RxCRC | emac.RxPHYErr | emac.RxWatchdog | emac.RxLate | emac.RxOverflow | emac.RxNoBuf
+
 // closeRX writes the status of the descriptor at addr back.
 func (m *Model) closeRX(addr uint32, f *dwmac.RXFrame, status uint32, last bool) bool {
 	d := &m.rx.dma
@@ -186,9 +189,12 @@ func (m *Model) closeRX(addr uint32, f *dwmac.RXFrame, status uint32, last bool)
 	if m.cfg.JunkLengths && !last || f.BadCount && last {
 		length = wrong
 	}
-	out := field.Put(emac.RxLen, length) | wrong&(1<<15|1<<10) // reserved
+	out := field.Put(emac.RxLen, length) | wrong&(1<<10) // reserved
 	if last && !f.Cut {
 		out |= status | emac.RxLast
+		if status&rxErrors != 0 {
+			out |= emac.RxErrSummary
+		}
 	} else {
 		out |= wrong & (emac.RxCRC | emac.RxPayloadErr | emac.RxType) // not valid here
 	}
