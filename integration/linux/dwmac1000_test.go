@@ -39,6 +39,24 @@ func TestDwmac1000Normal(t *testing.T) {
 	m.healthy(t)
 }
 
+// TestDwmac1000Chained has Linux link the descriptors instead of laying them out in
+// rings, which it does when the module is told to.
+func TestDwmac1000Chained(t *testing.T) {
+	m := start(t, setup{title: "stmmac 3.70, chained", cores: []core{dwmac1000Core(dwmac1000.Config{})}, manual: true})
+	if !check(t, m.title, "insmod chain_mode=1, probe and up", func(t *testing.T) {
+		m.run(t, `for m in $(cat /mod/order); do
+			[ $m = stmmac ] && { insmod /mod/$m.ko chain_mode=1; break; }
+			insmod /mod/$m.ko
+		done`)
+		m.bringUp(t)
+		require.NotEmpty(t, m.run(t, "dmesg | grep 'Chain mode enabled'"))
+	}) {
+		t.FailNow()
+	}
+	m.steps(t, m.traffic(newBarewire(t, m.devices[0])))
+	m.healthy(t)
+}
+
 // Registers of GMAC 3.x, by the manual's numbers (DesignWare Ethernet MAC
 // 10/100/1000 Universal). They are not shared with the model, which could be wrong
 // in them.
