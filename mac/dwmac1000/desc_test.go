@@ -151,6 +151,45 @@ func TestDecodeExtended(t *testing.T) {
 	}
 }
 
+func TestSummed(t *testing.T) {
+	ip := func(typ uint16, tag bool, at int, v byte) []byte {
+		f := make([]byte, 60)
+		f[14], f[23], f[20] = 0x45, 6, 0x40 // TCP, don't fragment
+		if typ == 0x86DD {
+			f[14], f[20] = 0x60, 6
+		}
+		f[12], f[13] = byte(typ>>8), byte(typ)
+		if at > 0 {
+			f[at] = v
+		}
+		if tag {
+			return append(append(append([]byte{}, f[:12]...), 0x81, 0, 0, 5), f[12:]...)
+		}
+		return f
+	}
+	for name, c := range map[string]struct {
+		head []byte
+		want bool
+	}{
+		"IPv4 TCP":          {ip(0x800, false, 0, 0), true},
+		"IPv4 UDP, tagged":  {ip(0x800, true, 23, 17), true},
+		"IPv4 ICMP":         {ip(0x800, false, 23, 1), true},
+		"IPv4 GRE":          {ip(0x800, false, 23, 47), false},
+		"first fragment":    {ip(0x800, false, 20, 0x20), false},
+		"last fragment":     {ip(0x800, false, 21, 1), false},
+		"IPv6 TCP":          {ip(0x86DD, false, 0, 0), true},
+		"IPv6 ICMP, tagged": {ip(0x86DD, true, 20, 58), true},
+		"IPv6 fragment":     {ip(0x86DD, false, 20, 44), false},
+		"ARP":               {ip(0x806, false, 0, 0), false},
+		"two tags":          {append(append([]byte{}, ip(0x800, true, 0, 0)[:16]...), ip(0x800, true, 0, 0)[12:]...), false},
+		"short":             {ip(0x800, false, 0, 0)[:33], false},
+		"short, tagged":     {ip(0x800, true, 0, 0)[:37], false},
+		"nothing":           {nil, false},
+	} {
+		require.Equal(t, c.want, summed(c.head), name)
+	}
+}
+
 // FuzzDecodeRX: whatever the device writes, the flags make sense together.
 func FuzzDecodeRX(f *testing.F) {
 	f.Add(uint32(0x00400320), uint32(0x42), true)

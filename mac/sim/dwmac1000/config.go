@@ -69,6 +69,10 @@ type Config struct {
 	Overwrites bool
 	// SummarySums has the error summary of received frames cover checksums.
 	SummarySums bool
+	// VouchesForAll has descriptors of four words say of packets that the checksum
+	// engine does not know, and of what is no IP, what they say of good ones. The
+	// manual has marks for those, but frames with them are dropped by Linux's driver.
+	VouchesForAll bool
 	// JunkLengths has descriptors that are not a frame's last hold junk instead
 	// of the bytes so far in their length field.
 	JunkLengths bool

@@ -259,7 +259,7 @@ func (m *Model) checksum(fr *dwmac.RXFrame, f []byte, config uint32) bool {
 			*w0 |= gmac3.RDES0Header
 		}
 	default:
-		*w0 = *w0&^gmac3.RDES0FT | shortStatus(v, *w0&gmac3.RDES0FT != 0)
+		*w0 = *w0&^gmac3.RDES0FT | m.shortStatus(v, *w0&gmac3.RDES0FT != 0)
 	}
 	if bad && m.cfg.SummarySums {
 		*w0 |= gmac3.RDES0ES
@@ -299,15 +299,18 @@ func extendedStatus(v offload.Verdict) uint32 {
 
 // shortStatus are FT and the two checksum bits of RDES0 where there is no RDES4.
 // isType says that the frame has a type and not a length.
-func shortStatus(v offload.Verdict, isType bool) uint32 {
+func (m *Model) shortStatus(v offload.Verdict, isType bool) uint32 {
+	unknown := !v.HeaderError && v.Payload == offload.Unknown
 	switch {
 	case !isType:
 		return 0
+	case unknown && m.cfg.VouchesForAll:
+		return gmac3.RDES0FT
 	case !v.IPv4 && !v.IPv6:
 		return gmac3.RDES0Header | gmac3.RDES0Payload
 	case v.HeaderError:
 		return gmac3.RDES0FT | gmac3.RDES0Header
-	case v.Payload == offload.Unknown:
+	case unknown:
 		return gmac3.RDES0Payload
 	case v.PayloadError:
 		return gmac3.RDES0FT | gmac3.RDES0Payload

@@ -185,6 +185,17 @@ func TestChecksumStatus(t *testing.T) {
 			require.Equal(t, c.extended, d[4]&0xFF, c.name)
 		})
 	}
+	t.Run("vouches for all", func(t *testing.T) {
+		r := newRig(t, Config{VouchesForAll: true}, true)
+		r.set(gmac3.MACConfig, gmac3.ConfigIPC)
+		r.post(1536, 0, 0, 1, 2, 3)
+		for _, f := range [][]byte{ether(ownAddr, 100), udpNone, flip(good, 60), flip(good, 22)} {
+			r.m.Deliver(f)
+		}
+		for i, want := range []uint32{gmac3.RDES0FT, gmac3.RDES0FT, gmac3.RDES0FT | 1, gmac3.RDES0FT | 0x80} {
+			require.Equal(t, want, r.rx.desc(i)[0]&0xA1, "errors are told all the same")
+		}
+	})
 	t.Run("type 1", func(t *testing.T) {
 		r := newRig(t, Config{RXChecksum: 1, Version: 0x34}, false)
 		r.set(gmac3.MACConfig, gmac3.ConfigIPC)
