@@ -18,8 +18,8 @@ import (
 
 // tally counts what is on a wire as hardware counters do: "frames", "octets" with
 // and "bytes" without FCS, "broadcast", "multicast", "unicast", "bin0" to "bin5" by
-// octets (64, to 127, 255, 511, 1023, more), and "ipv4", "icmp", "tcp" and "udp"
-// with their "…_octets".
+// octets (64, to 127, 255, 511, 1023, more), "ipv4", and "icmp", "tcp" and "udp" of
+// both versions with their "…_octets". "reports" are those of IGMP and MLD.
 type tally struct {
 	mu sync.Mutex
 	n  [2]map[string]uint64
@@ -41,6 +41,9 @@ func (w *tally) tap(dir cable.Direction, f []byte) {
 		n["broadcast"]++
 	case f[0]&1 != 0:
 		n["multicast"]++
+		if f[5] == 0x16 && (f[0] == 0x33 || f[0] == 1) {
+			n["reports"]++
+		}
 	default:
 		n["unicast"]++
 	}
@@ -50,7 +53,13 @@ func (w *tally) tap(dir cable.Direction, f []byte) {
 		i++
 	}
 	n[fmt.Sprintf("bin%d", i)]++
-	if binary.BigEndian.Uint16(f[12:]) == 0x0800 {
+	ip := f[ethernetH:]
+	switch binary.BigEndian.Uint16(f[12:]) {
+	case 0x86dd:
+		kind := map[byte]string{6: "tcp", 17: "udp", 58: "icmp"}[ip[6]]
+		n[kind]++
+		n[kind+"_octets"] += uint64(binary.BigEndian.Uint16(ip[4:]))
+	case 0x0800:
 		header := int(f[ethernetH]&15) * 4
 		kind := map[byte]string{1: "icmp", 6: "tcp", 17: "udp"}[f[ethernetH+9]]
 		n["ipv4"]++
@@ -103,12 +112,20 @@ func (m *machine) statistics(t *testing.T, b *barewire) {
 	b.plug(&cable.Options{Taps: []cable.Tap{w.tap}})
 	defer b.plug(nil)
 	m.reachPeer(t)
-	begin := m.count(t, w)
-	m.pings(t, 3, peer4, 0, 18, 19, 60, 81, 82, 209, 210, 465, 466, 977, 978, 1472)
-	m.upload(t, peer4, 100_000)
-	m.download(t, peer4, 100_000)
-	m.run(t, "arping -c 2 -I eth0 192.0.2.77; ping -c 2 -I eth0 224.0.0.1 > /dev/null; true")
-	end := m.count(t, w)
+	var begin, end count
+	for range 5 {
+		begin = m.count(t, w)
+		m.pings(t, 3, peer4, 0, 18, 19, 60, 81, 82, 209, 210, 465, 466, 977, 978, 1472)
+		m.upload(t, peer4, 100_000)
+		m.download(t, peer4, 100_000)
+		m.run(t, "arping -c 2 -I eth0 192.0.2.77; ping -c 2 -I eth0 224.0.0.1 > /dev/null; true")
+		end = m.count(t, w)
+		// A young peer tells routers of its groups. Whether a core counts what its
+		// filter keeps out is its own business.
+		if end.rx["reports"] == begin.rx["reports"] {
+			break
+		}
+	}
 	for _, side := range []struct {
 		names         map[string]string
 		before, after map[string]uint64
