@@ -9,6 +9,7 @@ import (
 	"github.com/barewire/barewire/mac"
 	bussim "github.com/barewire/barewire/mac/bus/sim"
 	"github.com/barewire/barewire/mac/internal/neta"
+	"github.com/barewire/barewire/mac/sim"
 	model "github.com/barewire/barewire/mac/sim/mvneta"
 	"github.com/barewire/barewire/ring"
 )
@@ -130,4 +131,44 @@ func TestWindowToTheBPPI(t *testing.T) {
 	c, err = New(bus, &Options{BufferManager: true})
 	require.NoError(t, err)
 	require.Equal(t, []Window{{Size: 1 << 32}}, c.windows)
+}
+
+// A buffer is the device's with the write of its address: what was done to it and to
+// its descriptor comes before.
+func TestBuffersAreGivenBehindABarrier(t *testing.T) {
+	m := model.New(model.Config{Inline: true})
+	trace := sim.NewTrace()
+	trace.Log(1 << 16)
+	bus := bussim.New(m, &bussim.Options{Space: sim.SpaceOptions{Trace: trace}})
+	dev, err := Open(t.Context(), bus, &Options{BufferManager: true}, &mac.Config{RXRing: 64, TXRing: 64, Link: gigabit})
+	require.NoError(t, err)
+	require.NoError(t, dev.Start())
+	require.NoError(t, dev.Queues()[0].Own())
+	for i := range 3 {
+		for range 20 {
+			m.Deliver(frame(mac.Broadcast, 100, i))
+		}
+		frames := make([]ring.Frame, 32)
+		require.Equal(t, 20, dev.Queues()[0].RX.Harvest(frames))
+		for _, f := range frames[:20] {
+			dev.Queues()[0].Pool.Recycle(f.Pieces[0].Page)
+		}
+		dev.Queues()[0].Refill()
+	}
+	events := trace.Events()
+	dev.Queues()[0].Disown()
+	require.NoError(t, dev.Close())
+	stored, given := false, 0
+	for i, e := range events {
+		switch {
+		case e.Kind == sim.DescriptorStore || e.Kind == sim.SyncForDevice:
+			stored = true
+		case e.Kind == sim.DoorbellBarrier:
+			stored = false
+		case e.Kind == sim.RegisterWrite && e.Name == "BPPI_Pool0":
+			given++
+			require.False(t, stored, "event %d: a buffer is given with no barrier after the last store", i)
+		}
+	}
+	require.Equal(t, 64+3*20, given)
 }

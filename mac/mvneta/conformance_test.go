@@ -103,7 +103,7 @@ func TestConformance(t *testing.T) {
 
 	// A port wired to a switch: no negotiation in band, one window over all.
 	fixed := swbm
-	fixed.Name = "mvneta with a fixed link on an Armada 3700"
+	fixed.Name, fixed.CoherentOnly = "mvneta with a fixed link on an Armada 3700", true
 	fixed.Model = hardware(model.Config{Compatible: "marvell,armada-3700-neta", PassThrough: true, CPUs: 4})
 	t.Run("fixed link", func(t *testing.T) { mactest.Run(t, fixed) })
 
@@ -125,4 +125,18 @@ func TestConformance(t *testing.T) {
 	hwbm.Missing["traffic/frames over several receive descriptors"] = oneBuffer
 	hwbm.Missing["drop/over several descriptors"] = oneBuffer
 	t.Run("HWBM", func(t *testing.T) { mactest.Run(t, hwbm) })
+
+	// Tagged frames go to the queue of their priority.
+	const count = 4
+	queues := mactest.Queues{Count: count, Frame: func(to mac.HardwareAddr, queue, n, number int) []byte {
+		f := make([]byte, n)
+		copy(f, to[:])
+		copy(f[6:], []byte{2, 0, 0, 0, 0, 9, 0x81, 0, byte(queue * 8 / count << 5), 5, 0x88, 0xB5})
+		for i := 18; i < n; i++ {
+			f[i] = byte(i*7 + number*13)
+		}
+		return f
+	}}
+	t.Run("SWBM queues", func(t *testing.T) { mactest.RunQueues(t, swbm, queues) })
+	t.Run("HWBM queues", func(t *testing.T) { mactest.RunQueues(t, hwbm, queues) })
 }
