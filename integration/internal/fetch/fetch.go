@@ -128,6 +128,31 @@ func (a *Archive) Depends(ctx context.Context, pkg string) ([]string, error) {
 	return names, nil
 }
 
+// Made returns a directory of the cache that fill has filled, once for each name and
+// key.
+func (a *Archive) Made(name string, key any, fill func(dir string) error) (string, error) {
+	dir, err := a.dir()
+	if err != nil {
+		return "", err
+	}
+	root := filepath.Join(dir, name+"-"+hash(key))
+	if _, err := os.Stat(root); err == nil {
+		return root, nil
+	}
+	tmp, err := os.MkdirTemp(dir, "made")
+	if err != nil {
+		return "", fmt.Errorf("fetch: %w", err)
+	}
+	defer os.RemoveAll(tmp)
+	if err := fill(tmp); err != nil {
+		return "", err
+	}
+	if err := os.Rename(tmp, root); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("fetch: %w", err)
+	}
+	return root, nil
+}
+
 // hash tells requests apart in file names.
 func hash(v ...any) string {
 	sum := sha256.Sum256(fmt.Append(nil, v...))

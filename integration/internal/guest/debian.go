@@ -19,6 +19,7 @@ type Debian struct {
 	busybox string
 	tools   string
 	modules string // .../lib/modules/VERSION
+	built   string // modules that go before those, if any: see Build
 }
 
 func debianArchive() *fetch.Archive {

@@ -22,14 +22,19 @@ type Module struct {
 // in. Names may be written with - or _. Needs xz.
 func (d *Debian) Modules(ctx context.Context, names ...string) ([]Module, error) {
 	files := map[string]string{}
-	err := filepath.WalkDir(filepath.Join(d.modules, "kernel"), func(path string, _ fs.DirEntry, err error) error {
-		if base, _, ok := strings.Cut(filepath.Base(path), ".ko"); ok && err == nil {
-			files[plain(base)] = path
+	for _, dir := range []string{filepath.Join(d.modules, "kernel"), d.built} {
+		if dir == "" {
+			continue
 		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("guest: %w", err)
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			if base, _, ok := strings.Cut(filepath.Base(path), ".ko"); ok && err == nil {
+				files[plain(base)] = path
+			}
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("guest: %w", err)
+		}
 	}
 	var loaded []Module
 	seen := map[string]bool{}

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"bytes"
 	"context"
 	"debug/elf"
 	"errors"
@@ -25,11 +26,13 @@ func (d *Debian) Tools() (Programs, error) {
 	)
 }
 
-// libraries are the folders of shared libraries in Debian's arm64 packages.
-var libraries = [...]string{"usr/lib/aarch64-linux-gnu", "lib/aarch64-linux-gnu", "usr/lib", "lib"}
+// libraries are the folders of shared libraries in Debian's arm64 and armhf packages.
+var libraries = [...]string{
+	"usr/lib/aarch64-linux-gnu", "lib/aarch64-linux-gnu", "usr/lib/arm-linux-gnueabihf", "lib/arm-linux-gnueabihf", "usr/lib", "lib",
+}
 
-// loader is where the dynamic linker must be.
-const loader = "ld-linux-aarch64.so.1"
+// loaders are the dynamic linkers. They must be where programs look for them.
+var loaders = map[elf.Machine]string{elf.EM_AARCH64: "ld-linux-aarch64.so.1", elf.EM_ARM: "ld-linux-armhf.so.3"}
 
 // add takes in the program at file below root, and the libraries there.
 func (p Programs) add(root, file, as string) error {
@@ -38,6 +41,14 @@ func (p Programs) add(root, file, as string) error {
 		return fmt.Errorf("guest: %w", err)
 	}
 	p[as] = data
+	f, err := elf.NewFile(bytes.NewReader(data))
+	if err != nil {
+		return fmt.Errorf("guest: %s: %w", file, err)
+	}
+	loader, ok := loaders[f.Machine]
+	if !ok {
+		return fmt.Errorf("guest: %s is for %v: no dynamic linker is known for it", file, f.Machine)
+	}
 	if err := p.library(root, loader); err != nil {
 		return err
 	}

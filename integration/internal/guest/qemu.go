@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Machine is an arm64 guest: QEMU's "virt" board with one CPU.
+// Machine is an arm64 or arm guest: QEMU's "virt" board with one CPU.
 type Machine struct {
 	// MemoryMB is the size of its memory. 0 means 512.
 	MemoryMB int
@@ -63,8 +63,12 @@ func (d *Debian) Command(ctx context.Context, m *Machine, initrd []byte, dir str
 	if memory == 0 {
 		memory = 512
 	}
-	machine := []string{"-cpu", "cortex-a53", "-m", fmt.Sprintf("%dM", memory), "-nographic", "-nic", "none", "-no-reboot"}
-	tree, err := d.tree(ctx, m, machine, dir)
+	cpu, board := "cortex-a53", "virt,gic-version=2"
+	if d.Arch() == "arm" {
+		cpu, board = "cortex-a15", "virt,gic-version=2,highmem=off" // PCI within reach of 32 bits
+	}
+	machine := []string{"-cpu", cpu, "-m", fmt.Sprintf("%dM", memory), "-nographic", "-nic", "none", "-no-reboot"}
+	tree, err := d.tree(ctx, m, board, machine, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +80,7 @@ func (d *Debian) Command(ctx context.Context, m *Machine, initrd []byte, dir str
 	if err := os.WriteFile(ramfs, initrd, 0o600); err != nil {
 		return nil, fmt.Errorf("guest: %w", err)
 	}
-	args := append(machine, "-M", "virt,gic-version=2,memory-backend=mem",
+	args := append(machine, "-M", board+",memory-backend=mem",
 		"-object", fmt.Sprintf("memory-backend-memfd,id=mem,size=%dM,share=on", memory),
 		"-kernel", kernel, "-initrd", ramfs, "-dtb", tree, "-append", strings.TrimSpace("console=ttyAMA0 panic=-1 quiet "+m.Append))
 	for i, s := range m.Sockets {
@@ -93,9 +97,9 @@ func (d *Debian) Command(ctx context.Context, m *Machine, initrd []byte, dir str
 }
 
 // tree writes the board's device tree with the nodes of m added.
-func (d *Debian) tree(ctx context.Context, m *Machine, machine []string, dir string) (string, error) {
+func (d *Debian) tree(ctx context.Context, m *Machine, board string, machine []string, dir string) (string, error) {
 	// QEMU's option syntax has no room for a comma in dir.
-	cmd, err := d.command(ctx, append([]string{"-M", "virt,gic-version=2,dumpdtb=board.dtb"}, machine...)...)
+	cmd, err := d.command(ctx, append([]string{"-M", board + ",dumpdtb=board.dtb"}, machine...)...)
 	if err != nil {
 		return "", err
 	}
