@@ -60,3 +60,8 @@ integration-linux: ## boot Linux in QEMU: its driver proves the model, then the 
 integration-qemu: ## boot boards that QEMU emulates, and have the server serve on their own MACs
 	@sh .ci/setup
 	@bash .ci/integration-qemu $(ARGS)
+
+.PHONY: integration-full
+integration-full: ## integration-linux, and what kernel modules have to be built for
+	@sh .ci/setup
+	@bash .ci/integration-full $(ARGS)

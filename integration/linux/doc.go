@@ -8,6 +8,7 @@
 //	make integration-linux ARGS=-trace      the registers that Linux's driver and
 //	                                        Barewire's use, side by side
 //	make integration-linux ARGS=-test.v     with what the guest says
+//	make integration-full                   and what kernel modules are built for
 //
 // Everything is fetched into the user's cache and nothing is installed; QEMU
 // emulates, so neither KVM nor, but for the peer behind a TAP device, root is

@@ -10,6 +10,7 @@ import (
 )
 
 var (
+	full    = flag.Bool("full", false, "also what has to be built first: make integration-full")
 	boots   = flag.Bool("qemu", false, "boot Linux in QEMU; nothing is tested without")
 	tracing = flag.Bool("trace", false, "print the register accesses of Linux's driver and of Barewire's instead of testing")
 )
