@@ -34,7 +34,8 @@ type RXCodec interface {
 // out about a frame behind its bytes (Trailer).
 type Judge interface {
 	// Judge sets ChecksumGood or ChecksumBad in the flags of frames, which are
-	// those of one Harvest. Their bytes are in pool.
+	// those of one Harvest. Their bytes are in pool, the first piece of a frame may
+	// hold any part of it: a header need not lie in one.
 	Judge(pool *pagepool.Pool, frames []Frame)
 }
 

@@ -89,6 +89,9 @@ func FuzzDecodeRX(f *testing.F) {
 func FuzzReceive(f *testing.F) {
 	f.Add([]byte{0x40, 0, 0, 0x70, 0xFF, 0, 0, 0x50, 1, 0, 0, 0x60}, true)
 	f.Add([]byte{2, 0, 0, 0x70, 0, 0, 1, 0x40, 3, 0, 0, 0x60, 14, 0, 0, 0x70}, false)
+	// A start too short for the headers that the verdict is made from.
+	f.Add([]byte{1, 0, 0, 0x50, 100, 0, 0, 0x60}, true)
+	f.Add([]byte{13, 0, 0, 0x50, 100, 0, 0, 0x60}, false)
 	f.Fuzz(func(t *testing.T, words []byte, toe bool) {
 		const slots, size = 8, 256
 		trailer, stride := uint8(etheravb.SumTrailer), etheravb.ExtendedSize

@@ -78,7 +78,7 @@ var gbeth = variant{
 	},
 	queues: 1, rxDesc: etheravb.DescriptorSize,
 	maxFrame: etheravb.MaxGbEthSend, maxRX: etheravb.MaxGbEthRecv,
-	toe:      true, halfDuplex: true, emac: true, lost: true, carrier: true,
+	toe: true, halfDuplex: true, emac: true, lost: true, carrier: true,
 }
 
 // headerRoom is what a frame has beside its MTU before the FCS: Ethernet header and

@@ -18,6 +18,9 @@ func (r *rxRing) Judge(pool *pagepool.Pool, frames []ring.Frame) {
 		}
 		p := f.Pieces[0]
 		head := pool.Bytes(p.Page)[p.Off : p.Off+p.Len]
+		if len(head) < 14 {
+			continue // the device may split a frame anywhere: left to software
+		}
 		if r.trailer == etheravb.SumTrailer {
 			f.Flags |= judgeSum(head, int(f.Len), uint16(f.Trailer))
 		} else {
@@ -53,9 +56,10 @@ func judgeTOE(head []byte, ip, payload uint16) ring.Flags {
 	return 0
 }
 
-// etherType is the type of a frame, behind one VLAN tag if there is one.
+// etherType is the type of a frame, behind one VLAN tag if there is one. head has 14
+// bytes or more.
 func etherType(head []byte) uint16 {
-	typ := binary.BigEndian.Uint16(head[12:]) // a frame has 14 bytes
+	typ := binary.BigEndian.Uint16(head[12:])
 	if typ == typeVLAN && len(head) >= 18 {
 		typ = binary.BigEndian.Uint16(head[16:])
 	}
@@ -63,9 +67,9 @@ func etherType(head []byte) uint16 {
 }
 
 // judgeSum makes a verdict of R-Car's sum over everything behind the Ethernet header
-// of a frame of length bytes. trailer is the sum as the frame's bytes have it, the
-// first one lowest. Nothing is said of tagged frames, fragments, extension headers
-// and padding: those are left to software.
+// of a frame of length bytes, which begins with head, 14 bytes or more. trailer is the
+// sum as the frame's bytes have it, the first one lowest. Nothing is said of tagged
+// frames, fragments, extension headers and padding: those are left to software.
 func judgeSum(head []byte, length int, trailer uint16) ring.Flags {
 	sum := uint32(bits.ReverseBytes16(trailer))
 	ip, n := head[14:], length-14
