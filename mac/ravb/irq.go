@@ -19,6 +19,7 @@ type irqState struct {
 	rx   uint32 // RIC0: bit q
 	full uint32 // RIC2
 	tx   uint32 // TIC: bit q
+	errs uint32 // EIC
 	open bool   // between Start and Stop
 }
 
@@ -71,10 +72,11 @@ func (c *Core) openIRQs() {
 	q.open, q.tx = true, 0
 	q.rx = c.queueBits()
 	q.full = q.rx | etheravb.RIS2RFFF
+	q.errs = etheravb.EISQEF
 	w := c.regs.Write32
 	w(etheravb.RIC0, q.rx)
 	w(etheravb.RIC2, q.full)
-	w(etheravb.EIC, etheravb.EISQEF)
+	w(etheravb.EIC, q.errs)
 	if c.v.emac && !c.v.toe {
 		w(etheravb.ECSIPR, etheravb.ECSRLCHNG|etheravb.ECSRICD)
 	}
@@ -85,7 +87,7 @@ func (c *Core) closeIRQs() {
 	q := &c.irq
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.open, q.rx, q.full, q.tx = false, 0, 0, 0
+	q.open, q.rx, q.full, q.tx, q.errs = false, 0, 0, 0, 0
 	for _, off := range []uint32{
 		etheravb.DIC, etheravb.EIC, etheravb.RIC0, etheravb.RIC1, etheravb.RIC2, etheravb.TIC, etheravb.ECSIPR,
 	} {
@@ -155,6 +157,8 @@ func (c *Core) take(status uint32, r maskRegs, copied *uint32) uint32 {
 func (c *Core) errorInterrupt(ev *mac.Events) {
 	q := &c.irq
 	errors := c.regs.Read32(etheravb.EIS)
+	// The summary too, and first: what RIS2 gets from here on sets it again.
+	c.acknowledge(etheravb.EIS, errors, etheravb.EISReserved)
 	if errors&etheravb.EISQFS != 0 {
 		full := c.regs.Read32(etheravb.RIS2)
 		c.acknowledge(etheravb.RIS2, full, etheravb.RIS2Reserved)
@@ -164,16 +168,17 @@ func (c *Core) errorInterrupt(ev *mac.Events) {
 			c.counters.fifoFull.Add(1)
 		}
 	}
-	seen := errors &^ etheravb.EISQFS
-	if seen == 0 {
+	if errors&^etheravb.EISQFS == 0 {
 		return
 	}
-	// A queue that has met an error stands still until a reset, which unmasks.
-	if seen&etheravb.EISQEF != 0 && q.open {
+	// A queue that has met an error stands still until a reset, which unmasks. The
+	// other errors are latched although nobody has enabled them; when somebody has,
+	// the register gets our own bits back.
+	if errors&q.errs != 0 {
 		ev.Fatal = c.queueBits()
+		q.errs = 0
 	}
-	c.regs.Write32(etheravb.EIC, 0)
-	c.acknowledge(etheravb.EIS, seen, etheravb.EISReserved)
+	c.regs.Write32(etheravb.EIC, q.errs)
 }
 
 // emacInterrupt handles ECSR, whose bits are cleared by writing 1.

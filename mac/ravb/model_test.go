@@ -222,6 +222,23 @@ func TestQueueErrorIsFatal(t *testing.T) {
 	})
 }
 
+// TestErrorsOfNoConcern: errors that nobody has enabled and that show beside a full
+// queue do not keep a queue error from being told.
+func TestErrorsOfNoConcern(t *testing.T) {
+	inBubble(t, model.GbEth, mac.Config{}, func(r *rig) {
+		r.model.RaiseStatus(etheravb.EIS, etheravb.EISMREF|etheravb.EISMTEF)
+		r.model.RaiseStatus(etheravb.RIS2, 1)
+		synctest.Wait()
+		require.EqualValues(t, 1, r.dev.Snapshot().Queues[0].Starved)
+		require.Zero(t, r.model.Read32(etheravb.EIS))
+		r.model.RaiseStatus(etheravb.EIS, etheravb.EISQEF)
+		synctest.Wait()
+		require.True(t, r.dev.Queues()[0].Checkpoint())
+		synctest.Wait()
+		require.EqualValues(t, 1, r.dev.Snapshot().Recoveries.FatalBusError)
+	})
+}
+
 // TestLinkPin: Gen2 has the LINK pin on its interrupt line.
 func TestLinkPin(t *testing.T) {
 	inBubble(t, model.Gen2, mac.Config{}, func(r *rig) {

@@ -135,7 +135,7 @@ const (
 	EISQEF  uint32 = 1 << 2 // queue error: ESR has it
 	EISSEF  uint32 = 1 << 3
 	EISTFFF uint32 = 1 << 8
-	EISQFS  uint32 = 1 << 16 // something in RIS2, read only
+	EISQFS  uint32 = 1 << 16 // something in RIS2
 
 	EISReserved uint32 = 0x7FFF<<17 | 31<<11
 

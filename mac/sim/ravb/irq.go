@@ -101,6 +101,9 @@ func (m *Model) change(off, clear, set uint32) {
 	m.line.mu.Lock()
 	defer m.line.mu.Unlock()
 	m.store(off, m.load(off)&^clear|set)
+	if off == etheravb.RIS2 && set&m.load(etheravb.RIC2) != 0 {
+		m.store(etheravb.EIS, m.load(etheravb.EIS)|etheravb.EISQFS)
+	}
 	m.updateLine()
 }
 
@@ -112,9 +115,10 @@ func (m *Model) pending(statusOff, control uint32) uint32 {
 	return m.load(statusOff) & m.load(control)
 }
 
-// errors is EIS: QFS sums RIS2 up.
+// errors is EIS. QFS is set while something is pending in RIS2, and stays set behind
+// that until it is cleared, as Linux does.
 func (m *Model) errors() uint32 {
-	v := m.load(etheravb.EIS) &^ etheravb.EISQFS
+	v := m.load(etheravb.EIS)
 	if m.pending(etheravb.RIS2, etheravb.RIC2) != 0 {
 		v |= etheravb.EISQFS
 	}

@@ -104,6 +104,14 @@ func TestSummary(t *testing.T) {
 	r.write(etheravb.RIC2, 1)
 	r.m.RaiseStatus(etheravb.RIS2, 1)
 	require.EqualValues(t, etheravb.EISQFS, r.read(etheravb.EIS), "and QFS sums RIS2 up")
+	r.write(etheravb.EIS, ^uint32(etheravb.EISQFS|etheravb.EISReserved))
+	require.EqualValues(t, etheravb.EISQFS, r.read(etheravb.EIS), "as long as something is pending there")
+	r.m.RaiseStatus(etheravb.RIS2, 1)
+	r.write(etheravb.RIS2, ^uint32(1|etheravb.RIS2Reserved))
+	require.EqualValues(t, etheravb.EISQFS, r.read(etheravb.EIS), "and until it is cleared")
+	r.write(etheravb.EIS, ^uint32(etheravb.EISQFS|etheravb.EISReserved))
+	require.Zero(t, r.read(etheravb.EIS))
+	require.Zero(t, r.read(etheravb.ISS))
 }
 
 // TestLines: CIE deals the causes of a Gen3 to its lines.
