@@ -105,21 +105,23 @@ func (c *Core) configureDMAC() {
 	if c.v.toe {
 		w(etheravb.RCR, etheravb.RCRGbEth)
 		w(etheravb.RTC, etheravb.RTCGbEth)
-		w(etheravb.TGC, fifoDepths)
+		w(etheravb.TGC, fifoDepthsGbEth)
 	} else {
 		rcr := field.Put(etheravb.RCRRFCL, etheravb.RFCLDefault) | etheravb.RCREFFS | etheravb.RCRETS0
 		if c.setup.RXQueues > 1 {
 			rcr |= etheravb.RCRENCF
 		}
 		w(etheravb.RCR, rcr)
-		w(etheravb.TGC, fifoDepths|field.Put(etheravb.TGCTQP, etheravb.TQPAVBMode1))
+		w(etheravb.TGC, fifoDepthsRCar|field.Put(etheravb.TGCTQP, etheravb.TQPAVBMode1))
 	}
 	w(etheravb.TCCR, 0) // no timestamps
 }
 
-// fifoDepths is the depth of the four transmit FIFOs, the value that the manual
-// asks for.
-const fifoDepths = 2<<8 | 2<<12 | 2<<16 | 2<<20
+// Depths of the four transmit FIFOs, in a unit that is not public, as Linux has them.
+const (
+	fifoDepthsGbEth = 2<<8 | 2<<12 | 2<<16 | 2<<20
+	fifoDepthsRCar  = 2<<8 | 2<<12 | 1<<16 | 1<<20 // less for streams
+)
 
 // configureEMAC programs the E-MAC, transmitter and receiver off.
 func (c *Core) configureEMAC() {

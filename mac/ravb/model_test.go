@@ -287,6 +287,7 @@ func TestRegistersAfterEachStart(t *testing.T) {
 			require.Equal(t, first, registers.String())
 			require.NoError(t, dev.Close())
 		}
+		require.Contains(t, first, map[bool]string{true: "TGC 0x222200\n", false: "TGC 0x112210\n"}[v == model.GbEth])
 		switch v {
 		case model.Gen3:
 			require.Contains(t, first, "APSR 0x6000\n")
