@@ -81,6 +81,9 @@ func (p *pool) put(addr uint32) { p.m.bppi.Write32(neta.BPPI(p.index), addr) }
 // drain takes everything out of the pools of this port, wherever a crash left
 // them, and closes them: what is cached inside would come out after the next start
 // otherwise. The receive queues have been stopped.
+//
+// A read that finds nothing does not say that a pool is empty (Linux), so there are
+// twice as many as it has slots.
 func (m *manager) drain() {
 	m.regs.Write32(neta.BMConfig, m.regs.Read32(neta.BMConfig)|neta.BMConfigEmpty)
 	for p := m.first; p < neta.MaxPools; p++ {
@@ -88,9 +91,10 @@ func (m *manager) drain() {
 		if base&neta.BMPoolEnable == 0 {
 			continue
 		}
-		for range int(m.regs.Read32(neta.BMPoolSize(p)) & neta.BMPoolSlots) {
-			if m.bppi.Read32(neta.BPPI(p)) == 0 {
-				break
+		slots := int(m.regs.Read32(neta.BMPoolSize(p)) & neta.BMPoolSlots)
+		for reads, got := 0, 0; reads < 2*slots && got < slots; reads++ {
+			if m.bppi.Read32(neta.BPPI(p)) != 0 {
+				got++
 			}
 		}
 		m.regs.Write32(neta.BMPoolBase(p), base&^neta.BMPoolEnable)
