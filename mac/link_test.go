@@ -250,3 +250,20 @@ func TestHeldDoorbellRingsOnce(t *testing.T) {
 		require.Equal(t, 3, r.Snapshot().Queues[0].TXInUse, "the oldest two, since the last look was in vain")
 	})
 }
+
+// What waits for the doorbell when the link goes is rung for when it comes back, or it
+// would look like a transmitter that hangs.
+func TestHeldDoorbellSurvivesTheLink(t *testing.T) {
+	inBubble(t, small(), func(t *testing.T, r *rig) {
+		q, codec := r.Queues()[0], r.core.tx[0]
+		q.HoldDoorbell()
+		r.send(2)
+		r.core.setLink(Link{})
+		pass(2 * time.Second)
+		q.ReleaseDoorbell()
+		require.Zero(t, codec.kicks)
+		r.core.setLink(gigabit)
+		pass(2 * time.Second)
+		require.Equal(t, 1, codec.kicks)
+	})
+}

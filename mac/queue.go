@@ -306,10 +306,14 @@ func (q *Queue) txReady() {
 	}
 }
 
-// setDown refuses frames, or takes them again, and wakes all who wait for space.
+// setDown refuses frames, or takes them again, and wakes all who wait for space. When
+// frames are taken again, the doorbell is rung that ReleaseDoorbell could not ring.
 func (q *Queue) setDown(down bool) {
 	q.tx.Lock()
 	q.tx.down = down
+	if !down {
+		q.tx.ring.Flush()
+	}
 	q.tx.Unlock()
 	q.txReady()
 }
