@@ -193,6 +193,26 @@ func TestTransmitThresholdFollows(t *testing.T) {
 	require.Equal(t, 16, r.tx.Reap())
 }
 
+// Once a waiting sender has been woken, looks cost one register each way again.
+func TestTransmitThresholdRests(t *testing.T) {
+	r := newRig(t, rigOptions{slots: 64})
+	look := func() sim.Counts {
+		for i := range 16 {
+			r.send(ring.TXFrame{}, frame(partner, 60, i))
+		}
+		return r.counts(func() { require.Positive(t, r.tx.Reap()) })
+	}
+	before := look()
+	r.c.UnmaskTX(0)
+	require.Equal(t, before.RegisterWrites+1, look().RegisterWrites, "the threshold follows")
+	for i := range 16 {
+		r.send(ring.TXFrame{}, frame(partner, 60, i))
+	}
+	require.Equal(t, uint32(1), r.c.Interrupt().TX)
+	r.tx.Reap()
+	require.Equal(t, before, look())
+}
+
 // Tagged frames go to the queue of their priority.
 func TestQueuesByPriority(t *testing.T) {
 	variants(t, func(t *testing.T, o rigOptions) {

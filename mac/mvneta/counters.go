@@ -71,9 +71,8 @@ func (c *Core) saveCounters() {
 	}
 }
 
-// Counters implements mac.Core.Counters. RXMissed are frames that the port has
-// thrown away because their queue was off, RXOverflow those that found the FIFO
-// full.
+// Counters implements mac.Core.Counters. RXMissed are frames that no queue took,
+// RXOverflow those that found the FIFO full.
 func (c *Core) Counters(out *mac.Counters) {
 	c.saveCounters()
 	for i := range mibCounters {

@@ -15,10 +15,8 @@ const (
 func rxCause(q int) uint32 { return field.Put(neta.CauseRX, 1<<q) }
 func txCause(q int) uint32 { return field.Put(neta.CauseTX, 1<<q) }
 
-// unmask sets a bit of the mask.
+// unmask sets a bit of the mask. irq.mu is held.
 func (c *Core) unmask(bit uint32) {
-	c.irq.mu.Lock()
-	defer c.irq.mu.Unlock()
 	if !c.irq.open {
 		return // masked by Stop; a late caller must not unmask
 	}
@@ -76,6 +74,11 @@ func (c *Core) Interrupt() mac.Events {
 	if seen&neta.CauseMisc != 0 {
 		c.misc(&ev)
 	}
+	for bits, q := ev.TX, 0; bits != 0; bits, q = bits>>1, q+1 {
+		if bits&1 != 0 {
+			c.tx[q].armed.Store(false)
+		}
+	}
 	// With nothing seen this puts our own bits back: a cause that somebody else has
 	// unmasked cannot go on.
 	c.irq.mask &^= seen & (neta.CauseRX | neta.CauseTX)
@@ -108,6 +111,8 @@ func (c *Core) Unmask(q int) {
 	if r := c.rx[q]; r.taken > 0 {
 		r.Kick(0)
 	}
+	c.irq.mu.Lock()
+	defer c.irq.mu.Unlock()
 	c.unmask(rxCause(q))
 }
 
@@ -115,8 +120,10 @@ func (c *Core) Unmask(q int) {
 func (c *Core) UnmaskTX(q int) {
 	t := c.tx[q]
 	if t.live {
-		t.armed = true
 		t.arm()
 	}
+	c.irq.mu.Lock()
+	defer c.irq.mu.Unlock()
+	t.armed.Store(t.live)
 	c.unmask(txCause(q))
 }

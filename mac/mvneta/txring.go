@@ -1,6 +1,8 @@
 package mvneta
 
 import (
+	"sync/atomic"
+
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/neta"
 	"github.com/barewire/barewire/pagepool"
@@ -17,7 +19,9 @@ type txRing struct {
 	// given is how many slots the device has, or has done and not been found to.
 	given int
 	marks []bool // per slot: a marked frame ends here
-	armed bool   // somebody waits for a mark
+	// armed: the transmit interrupt is unmasked, and its threshold follows the
+	// counter. Changed with the mask, under its lock.
+	armed atomic.Bool
 }
 
 var _ ring.TXCodec = (*txRing)(nil)
@@ -100,7 +104,7 @@ func (t *txRing) take() {
 		t.regs.Write32(neta.TXUpdate(t.queue), field.Put(neta.TXUpdateTaken, uint32(k)))
 		n -= k
 	}
-	if t.armed {
+	if t.armed.Load() {
 		t.arm()
 	}
 }
@@ -132,7 +136,8 @@ func (t *txRing) Reset() {
 	for i := range t.slots * neta.DescriptorWords {
 		t.words.Store(i, 0)
 	}
-	t.head, t.added, t.given, t.armed = 0, 0, 0, false
+	t.head, t.added, t.given = 0, 0, 0
+	t.armed.Store(false)
 	clear(t.marks)
 }
 
