@@ -61,7 +61,7 @@ func newRig(t testing.TB, o rigOptions) *rig {
 	def(&o.mtu, 1500)
 	def(&o.queues, 1)
 	r := &rig{t: t, clock: sim.NewManualClock(time0)}
-	o.model.Inline, o.model.Clock, o.model.CheckArmed = true, r.clock, true
+	o.model.Inline, o.model.Clock, o.model.CheckArmed, o.model.EmptyReads = true, r.clock, true, true
 	r.m = model.New(o.model)
 	r.m.OnTransmit(func(f []byte) { r.sent = append(r.sent, append([]byte(nil), f...)) })
 	r.bus = bussim.New(r.m, nil)

@@ -146,8 +146,7 @@ func (m *Model) putBuffer(off, addr uint32) {
 }
 
 // takeBuffer is a read of the BPPI. Without the empty-limit bit the last burst of
-// buffers stays; with it a read now and then finds nothing although there is more,
-// which Linux's driver has met.
+// buffers stays.
 func (m *Model) takeBuffer(off uint32) uint32 {
 	p := int(off / neta.PoolStride)
 	if p >= neta.MaxPools {
@@ -157,7 +156,7 @@ func (m *Model) takeBuffer(off uint32) uint32 {
 	if config&neta.BMConfigEmpty == 0 && len(k.cache)+k.stored <= 16 {
 		return 0
 	}
-	if config&neta.BMConfigEmpty != 0 && m.random()&7 == 0 {
+	if m.cfg.EmptyReads && m.random()&7 == 0 {
 		return 0
 	}
 	addr, _ := m.getBuffer(p)

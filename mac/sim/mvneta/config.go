@@ -31,6 +31,9 @@ type Config struct {
 	// 0xF1200000. The port has been told it, unless NoBPPI is set.
 	BPPI   uint32
 	NoBPPI bool
+	// EmptyReads has a read of the BPPI find nothing now and then although there is a
+	// buffer. Linux's driver has met that, goes on, and leaves buffers behind.
+	EmptyReads bool
 	// CPUs is how many CPUs the driver runs on, 1 to 4: each access to a cause or
 	// mask register comes from the next one. 0 means 2.
 	CPUs int
