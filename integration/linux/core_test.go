@@ -13,6 +13,7 @@ import (
 	"github.com/barewire/barewire/integration/internal/guest"
 	"github.com/barewire/barewire/integration/vfiouser"
 	"github.com/barewire/barewire/mac"
+	"github.com/barewire/barewire/mac/fake"
 	"github.com/barewire/barewire/mac/sim"
 )
 
@@ -54,6 +55,9 @@ type core struct {
 	remove, insert string
 	// link is the cable's, as the node's fixed link is to be. Zero: 1000 Mb/s.
 	link mac.Link
+	// peer is the core that Barewire has at the other end of the cable. Zero: a GMAC5,
+	// which goes up to 1 Gb/s.
+	peer fake.Core
 
 	// running reports whether receiver and transmitter are on. nil: not looked at.
 	running func(model) bool

@@ -44,8 +44,8 @@ type stack interface {
 	Listen(ctx context.Context, network, address string) (net.Listener, error)
 }
 
-// barewire is Barewire's own stack, on its own driver, on another core of the
-// same kind, at the other end of the guest's cable.
+// barewire is Barewire's own stack, on its own driver, on a core of its own at the
+// other end of the guest's cable.
 type barewire struct {
 	*netstack.Host
 	mac   *fake.MAC
@@ -60,7 +60,9 @@ func newBarewire(t *testing.T, d *device) *barewire {
 	t.Helper()
 	b := &barewire{near: d}
 	var err error
-	b.mac, err = fake.New(&fake.Options{Config: mac.Config{Address: mac.HardwareAddr{2, 0, 0, 0, 0, 1}, MTU: 9000, Poison: true}})
+	b.mac, err = fake.New(&fake.Options{Core: d.peer, Config: mac.Config{
+		Address: mac.HardwareAddr{2, 0, 0, 0, 0, 1}, MTU: 9000, Poison: true, Link: d.link,
+	}})
 	require.NoError(t, err)
 	require.NoError(t, b.mac.SetMTU(1500))
 	b.ep, err = endpoint.New(b.mac.Device, nil)

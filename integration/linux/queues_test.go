@@ -69,8 +69,12 @@ func TestQueues(t *testing.T) {
 		require.Zero(t, m.devices[0].server.Stats().INTxSent)
 	})
 	m.steps(t, m.traffic(b))
-	m.queues(t)
-	m.phy(t, b)
+	m.queues(t, dmaRxControl+channelStride, dmaTxControl+channelStride)
+	m.pulls(t, b, []pull{
+		{mac.Link{Up: true, Speed: 100, FullDuplex: true}, "100 full"},
+		{mac.Link{Up: true, Speed: 1000, FullDuplex: true, RXPause: true, TXPause: true}, "1000 full"},
+	})
+	m.phy(t)
 	m.healthy(t)
 }
 
@@ -85,9 +89,16 @@ func mdioNode(s slot) guest.Node {
 	}
 }
 
-// queues are the checks of which queue frames come and go by.
-func (m *machine) queues(t *testing.T) {
-	p := m.devices[0].model.(*probe)
+// counted is a model that counts frames by DMA channel: GMAC4's or XGMAC's.
+type counted interface {
+	model
+	Stats() dwmac4.Stats
+}
+
+// queues are the checks of which queue frames come and go by. rxControl and txControl
+// are those of channel 1.
+func (m *machine) queues(t *testing.T, rxControl, txControl uint32) {
+	p := m.devices[0].model.(counted)
 	check(t, m.title, "receive queues by the routing rules", func(t *testing.T) {
 		before := p.Stats()
 		frame := func(to [6]byte, pcp int) {
@@ -97,7 +108,7 @@ func (m *machine) queues(t *testing.T) {
 			if pcp >= 0 {
 				copy(f[12:], []byte{0x81, 0, byte(pcp << 5), 5, 0x88, 0xb5})
 			}
-			p.Deliver(f)
+			m.devices[0].port().Deliver(f)
 		}
 		own, all := [6]byte{2, 0, 0, 0, 0, 10}, [6]byte{255, 255, 255, 255, 255, 255}
 		for range 3 {
@@ -125,8 +136,8 @@ func (m *machine) queues(t *testing.T) {
 			m.run(t, fmt.Sprintf("ethtool -L eth0 rx %[1]d tx %[1]d; carrier eth0", n))
 			m.reachPeer(t)
 			require.Equal(t, fmt.Sprintf("%d\n%d", n, n), m.run(t, "ls -d /sys/class/net/eth0/queues/rx-* | wc -l; ls -d /sys/class/net/eth0/queues/tx-* | wc -l"))
-			require.Equal(t, n == 2, p.Read32(dmaRxControl+channelStride)&controlStart != 0)
-			require.Equal(t, n == 2, p.Read32(dmaTxControl+channelStride)&controlStart != 0)
+			require.Equal(t, n == 2, p.Read32(rxControl)&controlStart != 0)
+			require.Equal(t, n == 2, p.Read32(txControl)&controlStart != 0)
 			m.pings(t, 3, peer4, 56, 1472)
 			m.upload(t, peer4, 300_000)
 			m.download(t, peer4, 300_000)
@@ -134,22 +145,22 @@ func (m *machine) queues(t *testing.T) {
 	})
 }
 
-// phy are the checks of a link that comes and goes.
-func (m *machine) phy(t *testing.T, b *barewire) {
-	p := m.devices[0].model.(*probe)
+// pull is a link that comes back in the place of another, and what Linux then says of
+// it.
+type pull struct {
+	link mac.Link
+	want string
+}
+
+// pulls are the checks of a link that comes and goes.
+func (m *machine) pulls(t *testing.T, b *barewire, pulls []pull) {
+	p := m.devices[0].model
 	operstate := func(state string) {
 		t.Helper()
 		m.until(t, func() bool { return m.run(t, "cat /sys/class/net/eth0/operstate") == state }, "link "+state)
 	}
-	for _, c := range []struct {
-		name string
-		link mac.Link
-		want string
-	}{
-		{"100 Mb/s", mac.Link{Up: true, Speed: 100, FullDuplex: true}, "100 full"},
-		{"1 Gb/s with pause", mac.Link{Up: true, Speed: 1000, FullDuplex: true, RXPause: true, TXPause: true}, "1000 full"},
-	} {
-		check(t, m.title, "cable pulled, and back at "+c.name, func(t *testing.T) {
+	for _, c := range pulls {
+		check(t, m.title, "cable pulled, and back at "+c.link.String(), func(t *testing.T) {
 			require.NoError(t, b.cable.Close())
 			operstate("down")
 			b.plug(&cable.Options{Link: c.link})
@@ -163,6 +174,11 @@ func (m *machine) phy(t *testing.T, b *barewire) {
 			require.Equal(t, pause, p.Read32(macTxFlow)&flowEnable != 0)
 		})
 	}
+}
+
+// phy are the checks of flow control that a PHY has negotiated.
+func (m *machine) phy(t *testing.T) {
+	p := m.devices[0].model.(*probe)
 	check(t, m.title, "pause, ethtool -A and a pause frame", func(t *testing.T) {
 		pause := make([]byte, 60)
 		copy(pause, []byte{1, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 1, 0x88, 0x08, 0, 1, 0xff, 0xff})

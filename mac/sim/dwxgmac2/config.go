@@ -12,10 +12,10 @@ import (
 )
 
 // Config says how the modelled core was synthesised and how the model runs. The
-// zero value is an XGMAC 2.10 with one queue and all offloads, on a link of 10
+// zero value is an XGMAC 2.20 with one queue and all offloads, on a link of 10
 // Gbit/s.
 type Config struct {
-	// Version is MAC_Version[7:0]: 0x20 to 0x3f. 0 means 0x21.
+	// Version is MAC_Version[7:0]: 0x20 to 0x3f. 0 means 0x22.
 	Version uint8
 	// Queues is the number of DMA channels and of transmit queues, 1 to 16. 0 means 1.
 	Queues int
@@ -80,7 +80,7 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	if c.Version == 0 {
-		c.Version = 0x21
+		c.Version = 0x22
 	}
 	def(&c.Queues, 1)
 	c.Queues = min(max(c.Queues, 1), xgmac2.MaxChannels)
