@@ -219,7 +219,7 @@ func TestPHYAccess(t *testing.T) {
 // TestLinkSpeeds: speeds of a version that knows no slow ones, and none with half
 // duplex.
 func TestLinkSpeeds(t *testing.T) {
-	m := model.New(model.Config{Inline: true})
+	m := model.New(model.Config{Inline: true, Version: 0x21})
 	bus := bussim.New(m, nil)
 	defer bus.Close()
 	core, err := dwxgmac2.New(bus)
