@@ -187,4 +187,6 @@ const (
 	GCCRTCR uint32 = 3 << 0
 	GCCRLTO uint32 = 1 << 2
 	GCCRLTI uint32 = 1 << 3
+
+	GCCRRequests uint32 = 0x3F // which clear themselves
 )

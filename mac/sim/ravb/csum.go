@@ -73,13 +73,16 @@ func (m *Model) insert(f []byte) {
 	if m.cfg.Variant != GbEth || m.load(etheravb.TOE0)&etheravb.TOE0TPE == 0 {
 		return
 	}
-	kinds := m.load(etheravb.TOE1)
+	kinds, inserted := m.load(etheravb.TOE1), false
 	if kinds&etheravb.TOEIPv4 != 0 {
-		if header, _ := offload.Insert(f, offload.Header); !header {
-			m.stat.checksums.Add(1)
-		}
+		header, _ := offload.Insert(f, offload.Header)
+		inserted = !header
 	}
 	if v := offload.Check(f); !v.HeaderError && !v.Bypassed && kinds&kindOf(v.IPv6, v.Payload) != 0 {
 		offload.Insert(f, offload.Full)
+		inserted = true
+	}
+	if inserted {
+		m.stat.checksums.Add(1)
 	}
 }

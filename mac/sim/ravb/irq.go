@@ -23,8 +23,44 @@ const (
 // that decide their levels.
 type line struct {
 	mu    sync.Mutex
-	irq   func(level bool)
+	irq   func(line int, level bool) // line is an index as above
 	level [lineCount]bool
+}
+
+// Connect implements sim.Device. irq is the only line, and ch22 of a Gen3.
+func (m *Model) Connect(mem sim.DMA, irq func(level bool)) {
+	m.connect(mem, func(line int, level bool) {
+		if line == lineCommon {
+			irq(level)
+		}
+	})
+}
+
+// Lines implements sim.MultiLine: ch0, ch1, ch18, ch19, ch22 and ch24 of a Gen3.
+func (m *Model) Lines() int {
+	if m.cfg.Variant == Gen3 {
+		return lineCount
+	}
+	return 1
+}
+
+// ConnectLines implements sim.MultiLine.
+func (m *Model) ConnectLines(mem sim.DMA, irq func(line int, level bool)) {
+	if m.Lines() == 1 {
+		m.Connect(mem, func(level bool) { irq(0, level) })
+		return
+	}
+	m.connect(mem, irq)
+}
+
+func (m *Model) connect(mem sim.DMA, irq func(line int, level bool)) {
+	m.mem = mem
+	m.line.mu.Lock()
+	m.line.irq = irq
+	m.line.mu.Unlock()
+	if !m.cfg.Inline {
+		m.workers.Go(m.work)
+	}
 }
 
 // status is a status register of the AVB-DMAC: the control register beside it, and
@@ -173,18 +209,18 @@ func (m *Model) levels() (l [lineCount]bool) {
 
 // updateLine brings the lines in step with causes and controls. line.mu is held.
 func (m *Model) updateLine() {
-	levels := m.levels()
 	was := m.line.level
-	m.line.level = levels
-	level := levels[lineCommon]
-	switch {
-	case m.line.irq == nil:
-	case level == was[lineCommon]:
-		if !level && m.faults.Hit(sim.SpuriousInterrupt) {
-			m.line.irq(true)
-			m.line.irq(false)
+	m.line.level = m.levels()
+	if m.line.irq == nil {
+		return
+	}
+	for i, level := range m.line.level {
+		if level != was[i] && !(level && m.faults.Hit(sim.LostInterrupt)) {
+			m.line.irq(i, level)
 		}
-	case !level || !m.faults.Hit(sim.LostInterrupt):
-		m.line.irq(level)
+	}
+	if m.line.level == was && !m.line.level[lineCommon] && m.faults.Hit(sim.SpuriousInterrupt) {
+		m.line.irq(lineCommon, true)
+		m.line.irq(lineCommon, false)
 	}
 }

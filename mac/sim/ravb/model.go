@@ -12,7 +12,7 @@
 // A frame that finds no empty descriptor is lost and raises the queue's full flag.
 // Left out are gPTP and timestamps on transmission, stream queues, filters and
 // shaping, wake-up, and pauses of the core's own; the registers behind them only
-// hold what is written.
+// hold what is written, and requests to gPTP are over at once.
 package ravb
 
 import (
@@ -63,6 +63,7 @@ var (
 	_ sim.Device    = (*Model)(nil)
 	_ sim.LinkPort  = (*Model)(nil)
 	_ sim.Described = (*Model)(nil)
+	_ sim.MultiLine = (*Model)(nil)
 )
 
 // New returns a core that has just been powered on, with the link up at 1 Gbit/s.
@@ -96,17 +97,6 @@ func (m *Model) WindowSize() int { return etheravb.WindowSize }
 
 // ClockHz implements sim.Device.
 func (m *Model) ClockHz() int { return m.cfg.ClockHz }
-
-// Connect implements sim.Device. irq is the only line, and ch22 of a Gen3.
-func (m *Model) Connect(mem sim.DMA, irq func(level bool)) {
-	m.mem = mem
-	m.line.mu.Lock()
-	m.line.irq = irq
-	m.line.mu.Unlock()
-	if !m.cfg.Inline {
-		m.workers.Go(m.work)
-	}
-}
 
 // work is the transmit engine's goroutine.
 func (m *Model) work() {

@@ -110,6 +110,8 @@ func (m *Model) writeLocked(off, v uint32) (kick bool) {
 		m.store(off, v&etheravb.TCCRTFEN)
 		m.tx.requests.Or(v & etheravb.TCCRTSRQ)
 		return v&etheravb.TCCRTSRQ != 0
+	case etheravb.GCCR:
+		m.store(off, v&^etheravb.GCCRRequests)
 	case etheravb.PIR:
 		m.mdio.write(v)
 	case etheravb.ECMR:

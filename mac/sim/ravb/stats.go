@@ -19,7 +19,7 @@ type Stats struct {
 	// Filtered frames were for others, Full ones met a queue without an empty
 	// descriptor, Lost ones came while the AVB-DMAC did not move data.
 	Filtered, Full, Lost uint64
-	// Checksums is how many frames had an IPv4 header checksum inserted, Verdicts for
+	// Checksums is how many frames had any checksum inserted, Verdicts for
 	// how many the engine looked at the payload.
 	Checksums, Verdicts uint64
 }
