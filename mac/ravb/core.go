@@ -81,11 +81,20 @@ func find(bus mac.Bus, v *variant) (*Core, error) {
 	if v.toe {
 		c.board.cxr31, c.board.cxr35 = regs.Read32(etheravb.CXR31), regs.Read32(etheravb.CXR35)
 	}
-	if c.board.cxr35&etheravb.CXR35HalfCycle == 0 { // nobody has set it up: RGMII
-		c.board.cxr31 = etheravb.CXR31SelLink0
-		c.board.cxr35 = field.Put(etheravb.CXR35HalfCycle, etheravb.HalfCycleDefault)
+	if c.board.cxr35&etheravb.CXR35HalfCycle == 0 { // nobody has set it up
+		c.board.cxr31, c.board.cxr35 = phyInterface(bus)
 	}
 	return c, nil
+}
+
+// phyInterface is CXR31 and CXR35 for the kind of PHY interface that the bus knows of:
+// RGMII unless it is MII.
+func phyInterface(bus mac.Bus) (cxr31, cxr35 uint32) {
+	cxr35 = field.Put(etheravb.CXR35HalfCycle, etheravb.HalfCycleDefault)
+	if w, ok := bus.(mac.Wired); ok && w.Wiring().PHYMode == "mii" {
+		return 0, cxr35 | field.Put(etheravb.CXR35SelXMII, etheravb.XMIIMII)
+	}
+	return etheravb.CXR31SelLink0, cxr35 | field.Put(etheravb.CXR35SelXMII, etheravb.XMIIRGMII)
 }
 
 // Info implements mac.Core.Info.

@@ -58,6 +58,24 @@ func TestVariants(t *testing.T) {
 	}
 }
 
+// wired is a bus that knows the PHY interface.
+type wired struct {
+	*fakeBus
+	mode string
+}
+
+func (w wired) Wiring() mac.Wiring { return mac.Wiring{PHYMode: w.mode} }
+
+func TestPHYInterface(t *testing.T) {
+	for mode, want := range map[string][2]uint32{
+		"mii": {0, 0x03E80002}, "rgmii-id": {1, 0x03E80000}, "": {1, 0x03E80000},
+	} {
+		c, err := NewGbEth(wired{&fakeBus{regs: constant{csr: 1}}, mode})
+		require.NoError(t, err)
+		require.Equal(t, want, [2]uint32{c.board.cxr31, c.board.cxr35}, mode)
+	}
+}
+
 func TestNoAVBDMAC(t *testing.T) {
 	for csr, want := range map[uint32]error{
 		0xFFFFFFFF: mac.ErrNoDevice, 3: mac.ErrUnsupported, 0x100: mac.ErrUnsupported, 0x1037: mac.ErrUnsupported,

@@ -16,7 +16,8 @@
 //
 // What a SoC adds around the core (clocks, resets, pins) has been set up before
 // New. Clock delays (APSR) and the kind of PHY interface (CXR31, CXR35) are kept as
-// New finds them.
+// New finds them; where nobody has chosen an interface, it is what the bus knows from
+// the device tree, or RGMII.
 //
 // # Interrupts
 //
