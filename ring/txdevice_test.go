@@ -170,7 +170,7 @@ type txRig struct {
 
 type txOptions struct {
 	slots, reserve, arena, context, marks, piece, min int
-	counter                                      func(int) int
+	counter                                           func(int) int
 }
 
 func newTXRig(t testing.TB, o txOptions) *txRig {
