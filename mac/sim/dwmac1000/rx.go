@@ -94,16 +94,19 @@ func (m *Model) DeliverWire(wire []byte) {
 	if !m.onWire() || m.closed.Load() || len(wire) == 0 {
 		return
 	}
-	m.rx.mu.Lock()
-	defer m.rx.mu.Unlock()
 	if len(wire) < 14+dwmac.FCSLen {
 		if m.load(gmac3.MACConfig)&gmac3.ConfigRE != 0 {
 			m.mmc.Count(dwregs.MMCRxRunt, 1)
 		}
 		return
 	}
+	m.rx.mu.Lock()
 	f, fcs := wire[:len(wire)-dwmac.FCSLen], wire[len(wire)-dwmac.FCSLen:]
-	m.arrive(f, fcs, crc32.ChecksumIEEE(f) == binary.LittleEndian.Uint32(fcs))
+	kick := m.arrive(f, fcs, crc32.ChecksumIEEE(f) == binary.LittleEndian.Uint32(fcs))
+	m.rx.mu.Unlock()
+	if kick {
+		m.txEngine.Kick()
+	}
 }
 
 // flap takes the link down for a millisecond.
@@ -136,7 +139,8 @@ func (m *Model) arrive(f, fcs []byte, good bool) (kick bool) {
 		case 0:
 			r.Pass = false
 		case 1:
-			r.Pass = binary.BigEndian.Uint16(f[14:]) != dwmac.OpPause
+			_, pause := dwmac.Pause(f)
+			r.Pass = !pause
 		case 2:
 			r.Pass = true
 		}

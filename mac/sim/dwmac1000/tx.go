@@ -1,8 +1,6 @@
 package dwmac1000
 
 import (
-	"encoding/binary"
-
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/field"
@@ -145,7 +143,8 @@ func (m *Model) sendPause() bool {
 // pauseFrame looks at a received MAC control frame, and reports whether the
 // transmitter may go on. rx.mu is held.
 func (m *Model) pauseFrame(f []byte, good bool) bool {
-	if !good || len(f) < 18 || binary.BigEndian.Uint16(f[14:]) != dwmac.OpPause {
+	quanta, pause := dwmac.Pause(f)
+	if !good || !pause {
 		return false
 	}
 	flow := m.load(gmac3.MACFlow)
@@ -156,5 +155,5 @@ func (m *Model) pauseFrame(f []byte, good bool) bool {
 	if flow&gmac3.FlowRFE == 0 {
 		return false
 	}
-	return m.tx.hold.Take(binary.BigEndian.Uint16(f[16:]), m.link.Load().Speed)
+	return m.tx.hold.Take(quanta, m.link.Load().Speed)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"hash/crc32"
 	"testing"
 	"time"
 
@@ -11,8 +12,10 @@ import (
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/dwregs"
+	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac3"
 	"github.com/barewire/barewire/mac/sim"
+	"github.com/barewire/barewire/mac/sim/internal/dwmac"
 	"github.com/barewire/barewire/mac/sim/internal/offload"
 )
 
@@ -301,4 +304,27 @@ func TestWorkers(t *testing.T) {
 		require.False(t, r.rx.own(i%slots))
 	}
 	require.NoError(t, m.Close())
+}
+
+// TestPauseOnTheWire: a pause that ends lets go what waited, and control frames that
+// end before they say anything are nothing.
+func TestPauseOnTheWire(t *testing.T) {
+	r := newRig(t, Config{}, false)
+	r.write(gmac3.MACFlow, gmac3.FlowRFE)
+	wire := func(f []byte) []byte { return binary.LittleEndian.AppendUint32(f, crc32.ChecksumIEEE(f)) }
+	pause := func(quanta uint16) []byte {
+		return binary.BigEndian.AppendUint16(append(dwmac.PauseAddr[:], 2, 0, 0, 0, 0, 9, 0x88, 8, 0, 1), quanta)
+	}
+	r.m.DeliverWire(wire(pause(0xffff)))
+	r.put(0, ether(peerAddr, 60), whole)
+	r.poll()
+	for pcf := range uint32(3) {
+		r.write(gmac3.MACFilter, field.Put(dwregs.FilterPCF, pcf))
+		for n := 14; n < 18; n++ {
+			r.m.DeliverWire(wire(pause(0)[:n]))
+		}
+	}
+	require.Empty(t, r.sent)
+	r.m.DeliverWire(wire(pause(0)))
+	require.Len(t, r.sent, 1)
 }

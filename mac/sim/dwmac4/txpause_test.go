@@ -2,6 +2,7 @@ package dwmac4
 
 import (
 	"encoding/binary"
+	"hash/crc32"
 	"testing"
 	"time"
 
@@ -91,4 +92,27 @@ func TestLoopback(t *testing.T) {
 	r.send(0, 0, f, 0, 0)
 	require.Empty(t, r.sent)
 	require.Equal(t, f, r.rx[0].bytes(0, 80))
+}
+
+// TestPauseOnTheWire: a pause that ends lets go what waited, and control frames that
+// end before they say anything are nothing.
+func TestPauseOnTheWire(t *testing.T) {
+	r := newRig(t, Config{})
+	r.write(gmac4.MACRxFlow, gmac4.RxFlowRFE)
+	r.post(0, 0, 7, 0)
+	wire := func(f []byte) []byte { return binary.LittleEndian.AppendUint32(f, crc32.ChecksumIEEE(f)) }
+	pause := func(quanta uint16) []byte {
+		return binary.BigEndian.AppendUint16(append(dwmac.PauseAddr[:], 2, 0, 0, 0, 0, 9, 0x88, 8, 0, 1), quanta)
+	}
+	r.m.DeliverWire(wire(pause(0xffff)))
+	r.send(0, 0, frame(peerAddr, 60), 0, 0)
+	for pcf := range uint32(3) {
+		r.write(gmac4.MACPacketFilter, field.Put(dwregs.FilterPCF, pcf))
+		for n := 14; n < 18; n++ {
+			r.m.DeliverWire(wire(pause(0)[:n]))
+		}
+	}
+	require.Empty(t, r.sent)
+	r.m.DeliverWire(wire(pause(0)))
+	require.Len(t, r.sent, 1)
 }

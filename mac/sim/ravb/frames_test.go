@@ -2,6 +2,7 @@ package ravb
 
 import (
 	"encoding/binary"
+	"hash/crc32"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -313,4 +314,24 @@ func TestStuckDescriptor(t *testing.T) {
 	r.write(etheravb.TCCR, 1)
 	require.Len(t, r.sent, slots, "it is not sent again")
 	require.EqualValues(t, etheravb.DTFSingle, r.typeAt(r.tx, 0))
+}
+
+// TestPauseOnTheWire: a pause that ends lets go what waited, and control frames that
+// end before they say anything are nothing.
+func TestPauseOnTheWire(t *testing.T) {
+	r := newRig(t, Config{})
+	r.start()
+	pause := func(quanta uint16) []byte {
+		return binary.BigEndian.AppendUint16(append(pauseAddr[:], 2, 0, 0, 0, 0, 9, 0x88, 8, 0, opPause), quanta)
+	}
+	wire := func(f []byte) []byte { return binary.LittleEndian.AppendUint32(f, crc32.ChecksumIEEE(f)) }
+	r.m.DeliverWire(wire(pause(0xffff)))
+	put(r.tx, 0, 2, etheravb.Type(etheravb.DTFSingle)|r.fill(0, 60), r.buffer(0))
+	r.write(etheravb.TCCR, 1)
+	for n := 14; n < 18; n++ {
+		r.m.DeliverWire(wire(pause(0)[:n]))
+	}
+	require.Empty(t, r.sent)
+	r.m.DeliverWire(wire(pause(0)))
+	require.Len(t, r.sent, 1)
 }

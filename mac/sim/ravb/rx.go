@@ -66,9 +66,12 @@ func (m *Model) DeliverWire(wire []byte) {
 		return
 	}
 	m.rx.mu.Lock()
-	defer m.rx.mu.Unlock()
 	f, fcs := wire[:len(wire)-fcsLen], wire[len(wire)-fcsLen:]
-	m.arrive(f, crc32.ChecksumIEEE(f) == binary.LittleEndian.Uint32(fcs))
+	kick := m.arrive(f, crc32.ChecksumIEEE(f) == binary.LittleEndian.Uint32(fcs))
+	m.rx.mu.Unlock()
+	if kick {
+		m.kickTX()
+	}
 }
 
 // flap takes the link down for a millisecond.
@@ -161,7 +164,7 @@ func (m *Model) count(off uint32) {
 // pauseFrame looks at a received MAC control frame, and reports whether the
 // transmitter may go on. rx.mu is held.
 func (m *Model) pauseFrame(f []byte, good bool, ecmr uint32) bool {
-	if !good || mac.HardwareAddr(f[:6]) != pauseAddr || binary.BigEndian.Uint16(f[14:]) != opPause {
+	if !good || len(f) < 18 || mac.HardwareAddr(f[:6]) != pauseAddr || binary.BigEndian.Uint16(f[14:]) != opPause {
 		return false
 	}
 	m.count(etheravb.PFRCR)

@@ -1,7 +1,6 @@
 package sun8i
 
 import (
-	"encoding/binary"
 	"sync"
 	"sync/atomic"
 
@@ -144,11 +143,12 @@ func (m *Model) sendPause() bool {
 // transmitter may go on. rx.mu is held.
 func (m *Model) pauseFrame(f []byte, good bool) bool {
 	ctl := m.load(emac.RxCtl0)
-	if !good || binary.BigEndian.Uint16(f[14:]) != dwmac.OpPause || ctl&emac.RxCtl0FlowEn == 0 {
+	quanta, pause := dwmac.Pause(f)
+	if !good || !pause || ctl&emac.RxCtl0FlowEn == 0 {
 		return false
 	}
 	if a := mac.HardwareAddr(f[:6]); a != dwmac.PauseAddr && (ctl&emac.RxCtl0PauseMD == 0 || !m.rx.filter.Own(a)) {
 		return false
 	}
-	return m.tx.hold.Take(binary.BigEndian.Uint16(f[16:]), m.link.Load().Speed)
+	return m.tx.hold.Take(quanta, m.link.Load().Speed)
 }

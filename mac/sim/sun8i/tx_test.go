@@ -3,6 +3,7 @@ package sun8i
 import (
 	"bytes"
 	"encoding/binary"
+	"hash/crc32"
 	"testing"
 	"time"
 
@@ -193,5 +194,17 @@ func TestLoopback(t *testing.T) {
 	require.Equal(t, frame(ownAddr, 100), r.rx.bytes(0, 100))
 	r.write(emac.BasicCtl0, emac.Ctl0Duplex)
 	r.send(1, frame(peerAddr, 100), 0)
+	require.Len(t, r.sent, 1)
+}
+
+// TestShortControlFrames: control frames that end before they say anything are nothing.
+func TestShortControlFrames(t *testing.T) {
+	r := newRig(t, Config{})
+	r.set(emac.RxCtl0, emac.RxCtl0FlowEn)
+	for n := 14; n < 18; n++ {
+		f := []byte{0x01, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 9, 0x88, 0x08, 0, 1, 0, 100}[:n]
+		r.m.DeliverWire(binary.LittleEndian.AppendUint32(f, crc32.ChecksumIEEE(f)))
+	}
+	r.send(0, frame(peerAddr, 100), 0)
 	require.Len(t, r.sent, 1)
 }

@@ -89,16 +89,19 @@ func (m *Engine) deliverWire(wire []byte) {
 	if !m.onWire() || m.closed.Load() || len(wire) == 0 {
 		return
 	}
-	m.rx.mu.Lock()
-	defer m.rx.mu.Unlock()
 	if len(wire) < 14+dwmac.FCSLen {
 		if m.mac.Receiving().On {
 			m.count.Count(dwregs.MMCRxRunt, 1)
 		}
 		return
 	}
+	m.rx.mu.Lock()
 	f, fcs := wire[:len(wire)-dwmac.FCSLen], wire[len(wire)-dwmac.FCSLen:]
-	m.arrive(f, fcs, crc32.ChecksumIEEE(f) == binary.LittleEndian.Uint32(fcs))
+	kick := m.arrive(f, fcs, crc32.ChecksumIEEE(f) == binary.LittleEndian.Uint32(fcs))
+	m.rx.mu.Unlock()
+	if kick {
+		m.txEngine.Kick()
+	}
 }
 
 // flap takes the link down for a millisecond.
@@ -136,7 +139,8 @@ func (m *Engine) arrive(f, fcs []byte, good bool) (kick bool) {
 		case 0:
 			a.Match.Pass = false
 		case 1:
-			a.Match.Pass = binary.BigEndian.Uint16(f[14:]) != dwmac.OpPause
+			_, pause := dwmac.Pause(f)
+			a.Match.Pass = !pause
 		case 2:
 			a.Match.Pass = true
 		}

@@ -1,7 +1,6 @@
 package eqos
 
 import (
-	"encoding/binary"
 	"sync"
 	"sync/atomic"
 
@@ -207,7 +206,8 @@ func (m *Engine) sendPause() bool {
 // pauseFrame looks at a received MAC control frame, and reports whether the
 // transmitter may go on. rx.mu is held.
 func (m *Engine) pauseFrame(f []byte, good bool) bool {
-	if !good || binary.BigEndian.Uint16(f[14:]) != dwmac.OpPause {
+	quanta, pause := dwmac.Pause(f)
+	if !good || !pause {
 		return false
 	}
 	if a := mac.HardwareAddr(f[:6]); a != dwmac.PauseAddr {
@@ -219,7 +219,7 @@ func (m *Engine) pauseFrame(f []byte, good bool) bool {
 	if m.Load(gmac4.MACRxFlow)&gmac4.RxFlowRFE == 0 {
 		return false
 	}
-	return m.tx.hold.Take(binary.BigEndian.Uint16(f[16:]), m.link.Load().Speed)
+	return m.tx.hold.Take(quanta, m.link.Load().Speed)
 }
 
 // flushTX throws away what queue c holds (TXQ_OP_MODE.FTQ).
