@@ -231,3 +231,17 @@ func TestStop(t *testing.T) {
 	c = newCore(t, newRegs(0x1037, allFeatures), Platform{})
 	require.ErrorIs(t, c.Start(), mac.ErrConfig, "no rings")
 }
+
+// TestStopSendsTheLastFrame: a version without the debug register shows a frame on its
+// way in the state of the DMA alone. The transmitter goes on until it has left.
+func TestStopSendsTheLastFrame(t *testing.T) {
+	for _, version := range []uint32{0x1034, 0x1037} {
+		regs := newRegs(version, allFeatures)
+		c := started(t, regs)
+		require.NoError(t, c.SetLink(mac.Link{Up: true, Speed: 1000, FullDuplex: true}))
+		regs.sending, regs.cut = 10, false
+		require.NoError(t, c.Stop())
+		require.False(t, regs.cut)
+		require.Zero(t, regs.sending)
+	}
+}

@@ -23,6 +23,10 @@ type fakeRegs struct {
 
 	// resetReads is how often DMA_BusMode reads as in reset.
 	resetReads int
+	// sending is how often DMA_Status reads as if a frame were on its way, cut that the
+	// transmitter was switched off meanwhile.
+	sending int
+	cut     bool
 	// readonly are bits that a write does not change.
 	readonly map[uint32]uint32
 }
@@ -50,6 +54,10 @@ func (f *fakeRegs) Read32(off uint32) uint32 {
 		f.resetReads--
 		return f.regs[off] | gmac3.BusSWR
 	}
+	if off == gmac3.DMAStatus && f.sending > 0 {
+		f.sending--
+		return f.regs[off] | field.Put(gmac3.StatusTS, gmac3.TxStateWait)
+	}
 	return f.regs[off]
 }
 
@@ -58,6 +66,8 @@ func (f *fakeRegs) Write32(off, v uint32) {
 	defer f.mu.Unlock()
 	f.writes = append(f.writes, access{off, v})
 	switch off {
+	case gmac3.MACConfig:
+		f.cut = f.cut || f.sending > 0 && v&gmac3.ConfigTE == 0
 	case gmac3.DMAStatus:
 		v = f.regs[off] &^ (v & gmac3.IntAll)
 	case gmac3.DMABusMode:

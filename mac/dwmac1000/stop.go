@@ -48,15 +48,14 @@ func (c *Core) quiesce() error {
 	return nil
 }
 
-// drainTX lets the transmitter, when it is on, send what the FIFO still holds, and
-// flushes the rest. Cores without the debug register have nothing to show.
+// drainTX lets the transmitter, when it is on, send the frame that DMA is at and what
+// the FIFO still holds, and flushes the rest. DMA stops when it has the status of its
+// last frame: on cores without the debug register that is all there is to see.
 func (c *Core) drainTX(mode uint32, sending bool) {
-	drained := func(v uint32) bool { return v&(gmac3.DebugTXF|gmac3.DebugTRC) == 0 }
-	if drained(c.regs.Read32(gmac3.MACDebug)) {
-		return
-	}
+	empty := func() bool { return c.regs.Read32(gmac3.MACDebug)&(gmac3.DebugTXF|gmac3.DebugTRC) == 0 }
+	drained := func(status uint32) bool { return status&gmac3.StatusTS == 0 && empty() }
 	ctx := context.Background()
-	if sending && dwmac.Wait(ctx, c.regs, gmac3.MACDebug, drainLimit, drained) {
+	if sending && dwmac.Wait(ctx, c.regs, gmac3.DMAStatus, drainLimit, drained) || empty() {
 		return
 	}
 	c.regs.Write32(gmac3.DMAOpMode, mode|gmac3.OpFTF)
