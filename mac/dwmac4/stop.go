@@ -26,7 +26,8 @@ func (c *Core) quiesce() error {
 		dwmac.ClearBits(c.regs, gmac4.ChanBase(ch)+gmac4.ChanTxControl, gmac4.TxControlST)
 	}
 	for q := range c.limits.channels {
-		dwmac.DrainTX(c.regs, gmac4.QueueBase(q), config&gmac4.ConfigTE != 0)
+		reg, _, tps := gmac4.DebugState(q)
+		dwmac.DrainTX(c.regs, gmac4.QueueBase(q), config&gmac4.ConfigTE != 0, reg, tps)
 	}
 	config &^= gmac4.ConfigTE
 	c.regs.Write32(gmac4.MACConfig, config)

@@ -26,7 +26,8 @@ func (c *Core) quiesce() error {
 		dwmac.ClearBits(c.regs, xgmac2.ChanBase(ch)+xgmac2.ChanTxControl, xgmac2.TxControlST)
 	}
 	for q := range c.limits.channels {
-		dwmac.DrainTX(c.regs, xgmac2.QueueBase(q), sending)
+		reg, _, tps := xgmac2.DebugState(q)
+		dwmac.DrainTX(c.regs, xgmac2.QueueBase(q), sending, reg, tps)
 		dwmac.ClearBits(c.regs, xgmac2.QueueBase(q)+xgmac2.TxQOpMode, xgmac2.TxQOpTXQEN)
 	}
 	dwmac.ClearBits(c.regs, xgmac2.MACTxConfig, xgmac2.TxConfigTE)
@@ -49,7 +50,7 @@ func (c *Core) quiesce() error {
 }
 
 // drainRX lets DMA take what receive queue q still holds. The frame at its head may be
-// for any channel, so the first one that takes nothing ends the wait.
+// for any channel, so each one that takes something gets its time.
 func (c *Core) drainRX(q int) {
 	for ch := range c.limits.channels {
 		reg, rps, _ := xgmac2.DebugState(ch)

@@ -26,17 +26,18 @@ func ClearBits(regs mac.Registers, reg, bits uint32) {
 	}
 }
 
-// DrainTX lets the transmitter, when it is on, send what the FIFO of a queue still
-// holds, and flushes the rest. base is where the queue's registers start.
-func DrainTX(regs mac.Registers, base uint32, sending bool) {
-	drained := func(v uint32) bool {
+// DrainTX lets the transmitter, when it is on, send the frame that DMA is at and what
+// the FIFO of a queue still holds, and flushes the rest. base is where the queue's
+// registers start, state and tps are where the transmit state of its channel is, whose
+// start bit has been cleared: a FIFO may be empty before the frame has come.
+func DrainTX(regs mac.Registers, base uint32, sending bool, state, tps uint32) {
+	empty := func() bool {
+		v := regs.Read32(base + gmac4.TxQDebug)
 		return field.Get(gmac4.TxQDebugTRC, v) != gmac4.TRCRead && v&gmac4.TxQDebugTXQ == 0
 	}
-	if drained(regs.Read32(base + gmac4.TxQDebug)) {
-		return
-	}
+	drained := func(v uint32) bool { return v&tps == 0 && empty() }
 	ctx := context.Background()
-	if sending && Wait(ctx, regs, base+gmac4.TxQDebug, drainLimit, drained) {
+	if sending && Wait(ctx, regs, state, drainLimit, drained) || empty() {
 		return
 	}
 	regs.Write32(base+gmac4.TxQOpMode, regs.Read32(base+gmac4.TxQOpMode)|gmac4.TxQOpFTQ)
