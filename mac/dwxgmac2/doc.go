@@ -15,10 +15,11 @@
 // With more queues than one, received flows are spread by receive-side scaling (RSS)
 // where the core has it: a Toeplitz hash of addresses, and of the ports of TCP and
 // UDP, picks one of 256 entries of a table, which go round the queues. The key is the
-// one of Microsoft's specification of RSS, so a flow's queue is always the same, and
-// known. What is not IP goes to queue 0. All frames pass one FIFO queue, which has all
-// of the FIFO: a channel without buffers holds up the others until its ring is
-// refilled.
+// one of Microsoft's specification of RSS, so a flow's queue is always the same. Which
+// one that is depends on the order in which the core takes the words of the key, about
+// which public drivers do not agree. What is not IP goes to queue 0. All frames pass
+// one FIFO queue, which has all of the FIFO: a channel without buffers holds up the
+// others until its ring is refilled.
 //
 // A core without RSS has a FIFO queue for each channel, and frames go by their VLAN
 // priority, everything untagged to queue 0.

@@ -14,7 +14,7 @@ import (
 const rssLimit = 10 * time.Millisecond
 
 // rssKey is the key of the Toeplitz hash: that of Microsoft's "Verifying the RSS Hash
-// Calculation", whose results are published.
+// Calculation". Its results are published, and hold for a core that takes word 0 first.
 func rssKey() [4 * xgmac2.RSSKeyWords]byte {
 	return [4 * xgmac2.RSSKeyWords]byte{
 		0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0,

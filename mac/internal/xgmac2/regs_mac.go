@@ -232,7 +232,8 @@ const (
 
 	// RSSKeyWords and RSSTableSize are the sizes of key and table. An entry is a DMA
 	// channel. Word n of the key holds its bytes 4n to 4n+3, the first in its lowest
-	// bits.
+	// bits, as stmmac has it. amd-xgbe writes the words the other way round, bytes 0 to
+	// 3 as word 9: flows are spread either way.
 	RSSKeyWords  = 10
 	RSSTableSize = 256
 	RSSChannel   = 15

@@ -11,7 +11,8 @@ import (
 )
 
 // rss is key and table of the receive-side scaling, behind MAC_RSS_Address and
-// MAC_RSS_Data. An access is busy until the address register has been read once.
+// MAC_RSS_Data. An access is busy until the address register has been read once. The
+// order of the key's words is stmmac's, one of two that there are.
 type rss struct {
 	mu    sync.Mutex
 	key   [4 * xgmac2.RSSKeyWords]byte
