@@ -132,7 +132,7 @@ func TestFilterPlan(t *testing.T) {
 	}})
 	var special, other [64]uint32
 	special[0xfb/4] = 1 << 24
-	other[0x03/4] = 1 << 24
+	other[0] = 1 << 24 // 0x03
 	other[0x29/4] = 1 << 8
 	require.Equal(t, special, s.special)
 	require.Equal(t, other, s.other)

@@ -44,7 +44,7 @@ func TestVerdicts(t *testing.T) {
 					payload := ether(station, n, n)
 					f := packet(k.v6, k.proto, payload, 0)
 					require.Equal(t, ring.ChecksumGood, judge(f), "%+v, %d bytes", k, len(f))
-					f[len(f)-1-n%n/2] ^= 1 << (n % 8)
+					f[len(f)-1-n%(n/2)] ^= 1 << (n % 8)
 					require.Equal(t, ring.ChecksumBad, judge(f), "%+v, %d bytes, a bit flipped", k, len(f))
 				}
 			}

@@ -60,14 +60,12 @@ func (m *Model) filter(f []byte, typ uint16) (queue int, pass, exact bool) {
 func crc8(a mac.HardwareAddr) uint8 {
 	c := uint8(0)
 	for _, b := range a {
-		for c ^= b; ; {
-			for range 8 {
-				carry := c & 0x80
-				if c <<= 1; carry != 0 {
-					c ^= 0x07
-				}
+		c ^= b
+		for range 8 {
+			carry := c & 0x80
+			if c <<= 1; carry != 0 {
+				c ^= 0x07
 			}
-			break
 		}
 	}
 	return c
