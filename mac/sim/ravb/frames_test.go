@@ -235,7 +235,10 @@ func TestChecksumEngine(t *testing.T) {
 		r.m.Deliver(right)
 		require.EqualValues(t, 84, words(r.rx)[0]&etheravb.DescDS)
 		require.Equal(t, want.trailer, binary.LittleEndian.Uint32(r.buffers.Bytes()[80:]), "%#x", kinds)
-		r.write(etheravb.TOE1, 0)
+		r.write(etheravb.TOE0, etheravb.TOE0TPE)
+		r.write(etheravb.TOE2, 0)
+		require.Empty(t, r.m.Violations().List())
+		r.write(etheravb.TOE1, 1<<31)
 		r.violation("TOE_CSR1 changed with the checksum engine on")
 	}
 }

@@ -90,6 +90,9 @@ func (m *Model) writeLocked(off, v uint32) (kick bool) {
 		return m.setMode(v)
 	}
 	if m.ops.Load() == etheravb.OPCReset {
+		if isCounter(off) {
+			return false // Linux clears them after everything has been
+		}
 		m.bad.Record("%s written with %#x in RESET", etheravb.RegName(off), v)
 		return false
 	}
@@ -123,7 +126,11 @@ func (m *Model) writeLocked(off, v uint32) (kick bool) {
 		m.store(off, v)
 		return true
 	case etheravb.TOE1, etheravb.TOE2:
-		if m.load(etheravb.TOE0)&(etheravb.TOE0TPE|etheravb.TOE0RPE) != 0 && m.load(off) != v {
+		on := etheravb.TOE0TPE
+		if off == etheravb.TOE2 {
+			on = etheravb.TOE0RPE
+		}
+		if m.load(etheravb.TOE0)&on != 0 && m.load(off) != v {
 			m.bad.Record("%s changed with the checksum engine on", etheravb.RegName(off))
 		}
 		m.store(off, v)
