@@ -11,8 +11,8 @@ import (
 // fcsLen is the length of the frame check sequence, which is never stripped.
 const fcsLen = 4
 
-// unwritten is the size word of a descriptor that the device has not filled: more
-// bytes than a frame can have.
+// unwritten is the size word of a descriptor that the device has not filled, more
+// bytes than a frame can have, and its status word, with every reserved bit set.
 const unwritten uint32 = 0xFFFFFFFF
 
 // decoder makes completions out of receive descriptors. Size, errors and checksum

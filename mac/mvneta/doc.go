@@ -14,7 +14,7 @@
 // manager, which says in the third which buffer it took), and what is to be known
 // besides is kept in ordinary memory. A counter can be ahead of the descriptor
 // that it counts: a value that no device writes stands in each free descriptor's
-// size until it is overwritten.
+// size and status until they are overwritten.
 //
 // # What has to be set up before
 //

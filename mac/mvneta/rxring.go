@@ -45,12 +45,13 @@ type rxRing struct {
 
 var _ ring.RXCodec = (*rxRing)(nil)
 
-// Post implements ring.RXCodec.Post. It writes no status: the device overwrites
-// it.
+// Post implements ring.RXCodec.Post. What tells that the device has filled a
+// descriptor is made to say that it has not.
 func (r *rxRing) Post(from int, bufs []ring.Buffer) {
 	slot := from
 	for i := range bufs {
 		w := slot * neta.DescriptorWords
+		r.words.Store(w+neta.RXStatus, unwritten)
 		r.words.Store(w+neta.RXSize, unwritten)
 		if r.pool == nil {
 			r.words.Store(w+neta.RXBuffer, uint32(bufs[i].Addr))
@@ -106,7 +107,7 @@ func (r *rxRing) Harvest(from int, out []ring.Completion) int {
 	n, slot := 0, from
 	for n < min(r.ready, len(out)) {
 		size := r.words.Load(slot*neta.DescriptorWords + neta.RXSize)
-		if size == unwritten {
+		if size == unwritten && !r.goesOn(slot) {
 			break // the counter is ahead
 		}
 		out[n].Len = size
@@ -135,11 +136,18 @@ func (r *rxRing) Harvest(from int, out []ring.Completion) int {
 	return n
 }
 
+// goesOn reports whether a descriptor without a size has been filled all the same: as
+// a later one of a frame, of which no source says that the device writes its size.
+func (r *rxRing) goesOn(slot int) bool {
+	status := r.words.Load(slot*neta.DescriptorWords + neta.RXStatus)
+	return status != unwritten && status&neta.RXFirst == 0
+}
+
 // Reset implements ring.RXCodec.Reset.
 func (r *rxRing) Reset() {
 	for i := range r.slots * neta.DescriptorWords {
 		v := uint32(0)
-		if i%neta.DescriptorWords == neta.RXSize {
+		if word := i % neta.DescriptorWords; word == neta.RXStatus || word == neta.RXSize {
 			v = unwritten
 		}
 		r.words.Store(i, v)

@@ -144,8 +144,9 @@ func (m *Model) writeBack(f *rxFrame, addr, cookie uint32, last bool) bool {
 		return false
 	}
 	// What stands in the descriptors of a frame besides the first is junk, but for
-	// the marks.
+	// the marks. Whether their size is written at all no source says.
 	status, size := m.random()&^(neta.RXFirst|neta.RXLast), m.random()&^(1<<31)
+	sized := r.pieces == 0 || m.random()&1 != 0
 	if r.pieces == 0 {
 		status, size = f.status, f.size<<16|m.random()&0xFFFF
 		if !f.noFirst {
@@ -167,7 +168,9 @@ func (m *Model) writeBack(f *rxFrame, addr, cookie uint32, last bool) bool {
 		}
 	}
 	atomic.StoreUint32(&w[neta.RXStatus], status)
-	atomic.StoreUint32(&w[neta.RXSize], size)
+	if sized {
+		atomic.StoreUint32(&w[neta.RXSize], size)
+	}
 	r.pieces++
 	r.free--
 	r.occupied++
