@@ -50,6 +50,9 @@ type interrupts struct {
 	mask uint32
 	misc uint32
 	open bool // between Start and Stop
+	// queues are the bits of the receive queues in use. Core.setup has them too, but
+	// may change while interrupts come.
+	queues uint32
 }
 
 // New finds a port on bus and reads what it can do. It writes no register and

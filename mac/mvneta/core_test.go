@@ -3,6 +3,7 @@ package mvneta
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -123,6 +124,23 @@ func TestStrangeMask(t *testing.T) {
 	r.m.Write32(neta.CauseMask, 0xFFFFFFFF)
 	require.Equal(t, mac.Events{}, r.c.Interrupt())
 	require.Equal(t, neta.CauseMisc|rxCause(0), r.m.Read32(neta.CauseMask))
+}
+
+// Interrupts come while the MTU changes: for the race detector.
+func TestInterruptsWhileTheMTUChanges(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	var done sync.WaitGroup
+	done.Go(func() {
+		for i := range 1000 {
+			require.NoError(t, r.c.SetMTU(1000+i%500))
+		}
+	})
+	for range 1000 {
+		r.m.Write32(neta.MiscMask, neta.MiscInternalAddr)
+		r.m.Raise(neta.MiscInternalAddr)
+		require.Equal(t, uint32(1), r.c.Interrupt().Fatal)
+	}
+	done.Wait()
 }
 
 // A sender that waits is woken when a marked frame has been sent: not before, and

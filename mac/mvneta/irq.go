@@ -36,9 +36,8 @@ func (c *Core) openIRQ() {
 	}
 	c.regs.Write32(neta.MiscMask, c.irq.misc)
 	c.irq.mask = neta.CauseMisc
-	for q := range c.setup.RXQueues {
-		c.irq.mask |= rxCause(q)
-	}
+	c.irq.queues = 1<<c.setup.RXQueues - 1
+	c.irq.mask |= field.Put(neta.CauseRX, c.irq.queues)
 	c.regs.Write32(neta.CauseMask, c.irq.mask)
 }
 
@@ -94,7 +93,7 @@ func (c *Core) misc(ev *mac.Events) {
 	if misc&neta.MiscInternalAddr != 0 {
 		// DMA of some queue has met an address that is not there; which queue it is,
 		// nobody says.
-		ev.Fatal = 1<<c.setup.RXQueues - 1
+		ev.Fatal = c.irq.queues
 	}
 	ev.TXStopped = field.Get(neta.MiscTXError, misc)
 	c.irq.misc &^= misc & miscErrors

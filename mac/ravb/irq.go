@@ -21,6 +21,9 @@ type irqState struct {
 	tx   uint32 // TIC: bit q
 	errs uint32 // EIC
 	open bool   // between Start and Stop
+	// queues are the bits of the receive queues in use. Core.setup has them too, but
+	// may change while interrupts come.
+	queues uint32
 }
 
 // maskRegs are the registers that set and clear bits of a control register, where
@@ -59,9 +62,6 @@ func (c *Core) acknowledge(off, bits, reserved uint32) {
 	c.regs.Write32(off, ^(bits | reserved))
 }
 
-// queueBits are the bits of the receive queues in use.
-func (c *Core) queueBits() uint32 { return 1<<c.setup.RXQueues - 1 }
-
 // openIRQs clears what is left from before and unmasks everything but transmit. The
 // core is in CONFIG.
 func (c *Core) openIRQs() {
@@ -70,7 +70,8 @@ func (c *Core) openIRQs() {
 	defer q.mu.Unlock()
 	c.clearStatus()
 	q.open, q.tx = true, 0
-	q.rx = c.queueBits()
+	q.queues = 1<<c.setup.RXQueues - 1
+	q.rx = q.queues
 	q.full = q.rx | etheravb.RIS2RFFF
 	q.errs = etheravb.EISQEF
 	w := c.regs.Write32
@@ -113,7 +114,7 @@ func (c *Core) Interrupt() mac.Events {
 	var ev mac.Events
 	summary := c.regs.Read32(etheravb.ISS)
 	if summary == 0xFFFFFFFF { // the device is gone: the reset that follows says so
-		ev.Fatal = c.queueBits()
+		ev.Fatal = 1<<c.info.RXQueues - 1
 		return ev
 	}
 	q := &c.irq
@@ -163,7 +164,7 @@ func (c *Core) errorInterrupt(ev *mac.Events) {
 		full := c.regs.Read32(etheravb.RIS2)
 		c.acknowledge(etheravb.RIS2, full, etheravb.RIS2Reserved)
 		c.mask(fullMask, &q.full, full)
-		ev.Starved = full & c.queueBits()
+		ev.Starved = full & q.queues
 		if full&etheravb.RIS2RFFF != 0 {
 			c.counters.fifoFull.Add(1)
 		}
@@ -175,7 +176,7 @@ func (c *Core) errorInterrupt(ev *mac.Events) {
 	// other errors are latched although nobody has enabled them; when somebody has,
 	// the register gets our own bits back.
 	if errors&q.errs != 0 {
-		ev.Fatal = c.queueBits()
+		ev.Fatal = q.queues
 		q.errs = 0
 	}
 	c.regs.Write32(etheravb.EIC, q.errs)

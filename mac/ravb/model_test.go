@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -236,6 +237,25 @@ func TestErrorsOfNoConcern(t *testing.T) {
 		require.True(t, r.dev.Queues()[0].Checkpoint())
 		synctest.Wait()
 		require.EqualValues(t, 1, r.dev.Snapshot().Recoveries.FatalBusError)
+	})
+}
+
+// TestInterruptsWhileTheMTUChanges is for the race detector.
+func TestInterruptsWhileTheMTUChanges(t *testing.T) {
+	inBubble(t, model.Gen2, mac.Config{}, func(r *rig) {
+		var done sync.WaitGroup
+		done.Go(func() {
+			for i := range 1000 {
+				require.NoError(t, r.core.SetMTU(1000+i%500))
+			}
+		})
+		for range 1000 {
+			r.model.RaiseStatus(etheravb.RIS2, 1)
+			r.core.Interrupt()
+			r.core.Unmask(0)
+		}
+		done.Wait()
+		synctest.Wait()
 	})
 }
 
