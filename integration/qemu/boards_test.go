@@ -21,7 +21,8 @@ type board struct {
 	boot  string   // added to the kernel's command line
 	dev   string   // the MAC
 	addr  string   // station address that the server finds
-	link  string   // what the PHY says
+	link  int      // speed that the PHY says, in Mb/s
+	bound string   // a device that the kernel has a driver for
 	// reserved is memory that the kernel leaves alone; flag says that no device tree
 	// has it set aside, so that the server must be told.
 	reserved memoryRange
@@ -38,7 +39,7 @@ func boards() []board {
 	return []board{
 		{
 			name: "orangepi-pc", core: "sun8i", fetch: guest.FetchARM, tree: orangePi,
-			ram: 1024, dev: "1c30000.ethernet", addr: "52:54:00:12:34:56", link: "100 Mb/s full duplex",
+			ram: 1024, dev: "1c30000.ethernet", addr: "52:54:00:12:34:56", link: 100, bound: "1c28000.serial",
 			reserved: orangePiMemory, modules: []string{"evdev"},
 		},
 		{
@@ -47,14 +48,14 @@ func boards() []board {
 			// Linux refuses the global timer of a Cortex-A9 before r2p0, and QEMU's
 			// is an r0p0 unless told otherwise.
 			ram: 512, args: []string{"-global", "cortex-a9-arm-cpu.midr=0x413fc090"}, boot: "mem=448M",
-			dev: "f0802000.ethernet", addr: stationText, link: "1000 Mb/s full duplex",
+			dev: "f0802000.ethernet", addr: stationText, link: 1000, bound: "f0001000.serial",
 			reserved: memoryRange{0x1c00_0000, 16 << 20}, flag: true, modules: []string{"evdev"},
 		},
 		{
 			name: "npcm845-evb", core: "dwmac1000", nic: "npcm-gmac", fetch: guest.FetchBoard,
 			tree: func(*guest.Debian) ([]byte, error) { return npcm845(), nil },
 			// QEMU's boot ROM would lie where it puts the jump to the kernel.
-			ram: 1024, args: []string{"-bios", "none"}, dev: "f0802000.ethernet", addr: stationText, link: "1000 Mb/s full duplex",
+			ram: 1024, args: []string{"-bios", "none"}, dev: "f0802000.ethernet", addr: stationText, link: 1000, bound: "f0000000.serial",
 			reserved: npcm845Memory, modules: []string{"evdev", "gpio_keys"},
 		},
 	}

@@ -6,10 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,7 +29,7 @@ import (
 // A busy machine takes its time.
 const (
 	fetchTime    = 10 * time.Minute
-	bootTime     = 4 * time.Minute
+	bootTime     = 8 * time.Minute
 	commandTime  = 2 * time.Minute
 	transferTime = 4 * time.Minute
 )
@@ -36,18 +39,25 @@ type machine struct {
 	board
 	debian *guest.Debian
 	dir    string // where QEMU runs
-	port   int    // where the server's is forwarded to
-	client *site.Client
-	shell  *guest.Shell // nil when the server is /init
+	// programs are for the board, by name.
+	programs map[string][]byte
+	port     int // where the server's is forwarded to
+	client   *site.Client
+	shell    *guest.Shell // nil when the server is /init
 }
 
-// prepare fetches what the board needs.
-func prepare(t *testing.T, b board) *machine {
+// prepare fetches what the board needs, and makes the programs of these packages.
+func prepare(t *testing.T, b board, packages ...string) *machine {
 	ctx, cancel := context.WithTimeout(t.Context(), fetchTime)
 	defer cancel()
 	debian, err := b.fetch(ctx)
 	require.NoError(t, err)
-	m := &machine{board: b, debian: debian, dir: t.TempDir(), port: freePort(t)}
+	m := &machine{board: b, debian: debian, dir: t.TempDir(), port: freePort(t), programs: map[string][]byte{}}
+	for _, p := range packages {
+		data, err := guest.Build(ctx, t.TempDir(), debian.Arch(), "github.com/barewire/barewire/"+p)
+		require.NoError(t, err)
+		m.programs[path.Base(p)] = data
+	}
 	m.client = site.New(fmt.Sprintf("http://127.0.0.1:%d", m.port), transferTime)
 	t.Cleanup(m.client.Close)
 	return m
@@ -71,28 +81,19 @@ func freePort(t *testing.T) int {
 }
 
 // qemu is the board with these files, and what is added to the kernel's command line.
-func (m *machine) qemu(ctx context.Context, t *testing.T, files *guest.Initrd, init, words string) *exec.Cmd {
+func (m *machine) qemu(ctx context.Context, t *testing.T, files *guest.Initrd, words string) *exec.Cmd {
 	tree, err := m.tree(m.debian)
 	require.NoError(t, err)
 	cmd, err := m.debian.SoC(ctx, &guest.SoC{
 		Machine: m.name, Args: m.args, MemoryMB: m.ram, Tree: tree, NIC: m.nic, Port: m.port,
-		Init: init, Append: strings.TrimSpace(m.boot + " " + words),
+		Append: strings.TrimSpace(m.boot + " " + words),
 	}, files.Bytes(), m.dir)
 	require.NoError(t, err)
 	return cmd
 }
 
-// build makes a static program for the board.
-func (m *machine) build(t *testing.T, pkg string) []byte {
-	ctx, cancel := context.WithTimeout(t.Context(), fetchTime)
-	defer cancel()
-	data, err := guest.Build(ctx, t.TempDir(), m.debian.Arch(), "github.com/barewire/barewire/"+pkg)
-	require.NoError(t, err)
-	return data
-}
-
 // start boots the board with a shell.
-func (m *machine) start(t, outer *testing.T, programs map[string]string) {
+func (m *machine) start(t, outer *testing.T) {
 	ctx, cancel := context.WithTimeout(outer.Context(), bootTime)
 	defer cancel()
 	modules, err := m.debian.Modules(ctx, m.modules...)
@@ -100,12 +101,12 @@ func (m *machine) start(t, outer *testing.T, programs map[string]string) {
 	busybox, err := os.ReadFile(m.debian.Busybox())
 	require.NoError(t, err)
 	files := guest.NewInitrd(busybox, modules, guest.ShellScript)
-	for name, pkg := range programs {
-		files.File("bin/"+name, m.build(t, pkg))
+	for _, name := range slices.Sorted(maps.Keys(m.programs)) {
+		files.File("bin/"+name, m.programs[name])
 	}
 	life, end := context.WithCancel(context.WithoutCancel(outer.Context())) // the board outlives the test, to tell why it failed
 	outer.Cleanup(end)
-	m.shell, err = guest.NewShell(ctx, m.qemu(life, t, files, "", ""))
+	m.shell, err = guest.NewShell(ctx, m.qemu(life, t, files, ""))
 	require.NoError(t, err)
 	outer.Cleanup(func() { m.end(outer) })
 	m.run(t, `for m in $(cat /mod/order); do insmod /mod/$m.ko || exit 1; done

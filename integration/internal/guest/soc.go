@@ -23,8 +23,6 @@ type SoC struct {
 	NIC string
 	// Port is where TCP port 80 and UDP port 80 of 10.0.2.15 are reached on 127.0.0.1.
 	Port int
-	// Init is the program that the kernel starts, "" for /init.
-	Init string
 	// Append is added to the kernel's command line.
 	Append string
 }
@@ -92,14 +90,10 @@ func (d *Debian) SoC(ctx context.Context, s *SoC, initrd []byte, dir string) (*e
 	if s.NIC != "" {
 		nic += ",model=" + s.NIC
 	}
-	words := "console=ttyS0,115200 panic=-1 quiet"
-	if s.Init != "" {
-		words += " rdinit=" + s.Init
-	}
 	args := append([]string{"-M", s.Machine, "-m", fmt.Sprintf("%dM", s.MemoryMB), "-nic", nic,
 		"-object", "filter-dump,id=wire,netdev=net,file=" + SoCPcap,
 		"-display", "none", "-serial", "stdio", "-monitor", "unix:" + SoCMonitor + ",server,nowait", "-no-reboot",
-		"-kernel", kernel, "-initrd", "initrd", "-dtb", "board.dtb", "-append", strings.TrimSpace(words + " " + s.Append)}, s.Args...)
+		"-kernel", kernel, "-initrd", "initrd", "-dtb", "board.dtb", "-append", strings.TrimSpace("console=ttyS0,115200 panic=-1 quiet " + s.Append)}, s.Args...)
 	cmd, err := d.command(ctx, args...)
 	if err != nil {
 		return nil, err
