@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/barewire/barewire/mac"
@@ -23,32 +22,29 @@ func (o *options) openBus() (mac.Bus, error) {
 	return bus, err
 }
 
-// driver is the one that -core names, or that fits what the device says it is.
-func (o *options) driver(bus mac.Bus) (mac.Driver, error) {
-	if o.core != "" {
-		return cores.Find(o.core)
+// drivers are the one that -core names, or all, of which the device says which fits.
+func (o *options) drivers() ([]mac.Driver, error) {
+	if o.core == "" {
+		return cores.All(), nil
 	}
-	return mac.Match(bus, cores.All()...)
+	d, err := cores.Find(o.core)
+	return []mac.Driver{d}, err
 }
 
 // openHardware opens a MAC of this machine. The core is reset before
 // any memory is taken, whatever a program before this one has left it doing.
 func (m *machine) openHardware(ctx context.Context) error {
+	drivers, err := m.opts.drivers()
+	if err != nil {
+		return err
+	}
 	bus, err := m.opts.openBus()
 	if err != nil {
 		return err
 	}
-	driver, err := m.opts.driver(bus)
-	if err != nil {
-		return errors.Join(err, bus.Close())
-	}
-	core, err := driver.New(bus)
-	if err != nil {
-		return errors.Join(err, bus.Close())
-	}
 	c := m.config()
 	m.opts.link.configure(&c)
-	m.dev, err = mac.NewDevice(ctx, bus, core, &c)
+	m.dev, err = mac.Open(ctx, bus, &c, drivers...)
 	m.bus, _ = bus.(fmt.Stringer)
 	m.clockHz = bus.ClockHz()
 	return err

@@ -369,4 +369,4 @@ func lent(err error) (n int) {
 }
 
 // oneLine is an error without line breaks.
-func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+func oneLine(err error) string { return strings.NewReplacer(":\n", ": ", "\n", "; ").Replace(err.Error()) }
