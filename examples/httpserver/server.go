@@ -369,4 +369,6 @@ func lent(err error) (n int) {
 }
 
 // oneLine is an error without line breaks.
-func oneLine(err error) string { return strings.NewReplacer(":\n", ": ", "\n", "; ").Replace(err.Error()) }
+func oneLine(err error) string {
+	return strings.NewReplacer(":\n", ": ", "\n", "; ").Replace(err.Error())
+}
