@@ -6,12 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"net/http"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -22,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/barewire/barewire/integration/internal/guest"
+	"github.com/barewire/barewire/integration/internal/site"
 	"github.com/barewire/barewire/integration/vfiouser"
 	"github.com/barewire/barewire/mac/sim"
 	"github.com/barewire/barewire/mac/sim/cable"
@@ -66,21 +63,8 @@ type machine struct {
 	server *vfiouser.Server
 	served chan error
 	net    *usernet.Network
-	url    string
-	client *http.Client
+	client *site.Client
 	cable  *cable.Cable
-}
-
-// program is httpserver for a guest.
-func program(ctx context.Context, t *testing.T, arch string) []byte {
-	path := filepath.Join(t.TempDir(), "httpserver")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "github.com/barewire/barewire/examples/httpserver")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return data
 }
 
 // initrd is the guest's file system, with the server in it.
@@ -91,7 +75,9 @@ func initrd(ctx context.Context, t *testing.T, d *guest.Debian, modules ...strin
 	require.NoError(t, err)
 	// The firmware of a PC ends without an end of line.
 	r := guest.NewInitrd(busybox, loaded, "echo\n"+guest.Pings+guest.ShellScript)
-	r.File("bin/httpserver", program(ctx, t, d.Arch()))
+	program, err := guest.Build(ctx, t.TempDir(), d.Arch(), "github.com/barewire/barewire/examples/httpserver")
+	require.NoError(t, err)
+	r.File("bin/httpserver", program)
 	return r.Bytes()
 }
 
@@ -135,9 +121,8 @@ func (m *machine) startGuest(t, outer *testing.T) {
 	outer.Cleanup(func() { require.NoError(outer, m.net.Close()) })
 	at, err := m.net.ForwardTCP(netip.MustParseAddrPort("127.0.0.1:0"), m.net.Guest(80))
 	require.NoError(t, err)
-	m.url = "http://" + at.String()
-	m.client = &http.Client{Transport: &http.Transport{}, Timeout: transferTime}
-	outer.Cleanup(m.client.CloseIdleConnections)
+	m.client = site.New("http://"+at.String(), transferTime)
+	outer.Cleanup(m.client.Close)
 
 	m.dev = newDevice(m.model)
 	m.cable = cable.Connect(m.dev.port(), m.net, &cable.Options{Link: fast})
@@ -154,7 +139,7 @@ func (m *machine) startGuest(t, outer *testing.T) {
 
 // end switches the guest off and waits for the model's server.
 func (m *machine) end(t *testing.T, cancel context.CancelFunc) {
-	m.client.CloseIdleConnections()
+	m.client.Close()
 	if m.shell == nil {
 		cancel()
 	} else {
@@ -223,30 +208,9 @@ func (m *machine) startServer(t *testing.T) {
 // get fetches a path of the server.
 func (m *machine) get(t *testing.T, path string) []byte {
 	t.Helper()
-	body, err := m.try(path)
+	body, err := m.client.Get(t.Context(), path)
 	require.NoError(t, err)
 	return body
-}
-
-func (m *machine) try(path string) ([]byte, error) {
-	return m.tryContext(context.Background(), path)
-}
-
-func (m *machine) tryContext(ctx context.Context, path string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, "GET", m.url+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	res, err := m.client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err == nil && res.StatusCode != http.StatusOK {
-		err = fmt.Errorf("status %s: %s", res.Status, body)
-	}
-	return body, err
 }
 
 // counters is what the checks want of /stats.json.

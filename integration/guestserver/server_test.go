@@ -5,13 +5,6 @@ package guestserver
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
-	"math/rand/v2"
-	"net/http"
-	"sync"
 	"testing"
 	"time"
 
@@ -103,17 +96,6 @@ func (m *machine) quiet(t *testing.T) {
 	require.Empty(t, m.run(t, `dmesg | grep -E 'WARNING:|Oops|BUG:|nobody cared|timed out|Call trace' || true`))
 }
 
-func sum(b []byte) string {
-	h := sha256.Sum256(b)
-	return hex.EncodeToString(h[:])
-}
-
-// digest is what the server says of bytes.
-type digest struct {
-	Bytes  int    `json:"bytes"`
-	SHA256 string `json:"sha256"`
-}
-
 func (m *machine) page(t *testing.T) {
 	require.Contains(t, string(m.get(t, "/")), "<html")
 	require.Equal(t, m.core, m.counters(t).Device.Core)
@@ -123,52 +105,18 @@ func (m *machine) page(t *testing.T) {
 // sends.
 func (m *machine) download(t *testing.T, n int) {
 	begin := time.Now()
-	require.NoError(t, m.tryDownload(n, 1))
+	require.NoError(t, m.client.Download(t.Context(), n, 1))
 	t.Logf("%d bytes in %.1f s", n, time.Since(begin).Seconds())
 }
 
-func (m *machine) tryDownload(n, seed int) error {
-	want, err := m.try(fmt.Sprintf("/bytes?n=%d&seed=%d&sum=1", n, seed))
-	if err != nil {
-		return err
-	}
-	body, err := m.try(fmt.Sprintf("/bytes?n=%d&seed=%d", n, seed))
-	if err != nil {
-		return err
-	}
-	if len(body) != n || !bytes.HasPrefix(want, []byte(sum(body))) {
-		return fmt.Errorf("got %d bytes with SHA-256 %s, want %d with %s", len(body), sum(body), n, want)
-	}
-	return nil
-}
-
 func (m *machine) upload(t *testing.T, n int) {
-	data := make([]byte, n)
-	_, _ = rand.NewChaCha8([32]byte{byte(n)}).Read(data) // never fails
 	begin := time.Now()
-	res, err := m.client.Post(m.url+"/upload", "application/octet-stream", bytes.NewReader(data))
-	require.NoError(t, err)
-	defer res.Body.Close()
-	var got digest
-	require.NoError(t, json.NewDecoder(res.Body).Decode(&got))
-	require.Equal(t, digest{n, sum(data)}, got)
+	require.NoError(t, m.client.Upload(t.Context(), n))
 	t.Logf("%d bytes in %.1f s", n, time.Since(begin).Seconds())
 }
 
 func (m *machine) atOnce(t *testing.T) {
-	transport := &http.Transport{}
-	defer transport.CloseIdleConnections()
-	many := *m
-	many.client = &http.Client{Transport: transport, Timeout: transferTime}
-	errs := make([]error, 20)
-	var wg sync.WaitGroup
-	for i := range errs {
-		wg.Go(func() { errs[i] = many.tryDownload(64<<10, i) })
-	}
-	wg.Wait()
-	for _, err := range errs {
-		require.NoError(t, err)
-	}
+	require.NoError(t, m.client.AtOnce(t.Context(), 20, 64<<10))
 }
 
 // echoes sends datagrams that fill a frame, and ones that are fragments.
@@ -251,7 +199,7 @@ func (m *machine) strayWrite(t *testing.T) {
 		stray = m.ram
 	}
 	before, refused := m.counters(t).Device.Recoveries, m.dev.refused.Load()
-	m.client.CloseIdleConnections() // whose end is the next frame at the latest
+	m.client.Close() // whose end is the next frame at the latest
 	m.dev.stray.Store(stray)
 	deadline := time.Now().Add(commandTime)
 	for m.counters(t).Device.Recoveries.FatalBusError == before.FatalBusError {
@@ -274,7 +222,7 @@ func (m *machine) killed(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = m.tryContext(ctx, "/bytes?n=1G") // cut off
+		_, _ = m.client.Get(ctx, "/bytes?n=1G") // cut off
 	}()
 	defer func() { cancel(); <-done }()
 	deadline := time.Now().Add(commandTime)
@@ -306,7 +254,7 @@ func (m *machine) command(t *testing.T) string {
 
 // terminated ends the server as an init system does.
 func (m *machine) terminated(t *testing.T) {
-	m.client.CloseIdleConnections()
+	m.client.Close()
 	out := m.run(t, `kill -TERM $(cat /tmp/pid); for i in $(seq 900); do grep -q 'exit code' /tmp/log && break; sleep 0.1; done
 		cat /tmp/log`)
 	require.Contains(t, out, "exit code 0")
