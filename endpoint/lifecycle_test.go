@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -279,7 +280,14 @@ func TestReset(t *testing.T) {
 	a, b := pair(t, nodeOptions{}, nodeOptions{})
 	ctx := testContext(t)
 	done := make(chan error, 1)
-	go func() { done <- transfer(ctx, a, b, b.ip4, 4<<20) }()
+	var enough atomic.Bool // traffic goes on until both faults have met some
+	go func() {
+		err := transfer(ctx, a, b, b.ip4, 4<<20)
+		for err == nil && !enough.Load() {
+			err = transfer(ctx, a, b, b.ip4, 1<<20)
+		}
+		done <- err
+	}()
 	eventually(t, "traffic", func() bool { return b.mac.Stats().RXPackets > 200 })
 	for i, f := range []func(){
 		func() { b.mac.Faults().Once(sim.RXBusError) },
@@ -288,6 +296,7 @@ func TestReset(t *testing.T) {
 		f()
 		eventually(t, "reset", func() bool { return b.mac.Snapshot().Recoveries.FatalBusError > uint64(i) })
 	}
+	enough.Store(true)
 	select {
 	case err := <-done:
 		require.NoError(t, err)
