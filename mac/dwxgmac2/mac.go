@@ -8,6 +8,7 @@ import (
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/dwmac"
 	"github.com/barewire/barewire/mac/internal/field"
+	"github.com/barewire/barewire/mac/internal/queues"
 	"github.com/barewire/barewire/mac/internal/xgmac2"
 )
 
@@ -39,7 +40,7 @@ func (c *Core) Reset(ctx context.Context) error {
 
 // Configure implements mac.Core.Configure.
 func (c *Core) Configure(s mac.Setup) error {
-	if err := c.check(s); err != nil {
+	if err := dwmac.CheckSetup(&c.info, &s, largestMTU); err != nil {
 		return err
 	}
 	c.setup = s
@@ -56,27 +57,6 @@ func (c *Core) Configure(s mac.Setup) error {
 		if r != nil {
 			r.checksum = s.RXChecksum
 		}
-	}
-	return nil
-}
-
-func (c *Core) check(s mac.Setup) error {
-	switch {
-	case s.RXQueues < 1 || s.RXQueues > c.info.RXQueues || s.TXQueues < 1 || s.TXQueues > c.info.TXQueues:
-		return fmt.Errorf("dwxgmac2: %d receive and %d transmit queues: the core has %d and %d: %w",
-			s.RXQueues, s.TXQueues, c.info.RXQueues, c.info.TXQueues, mac.ErrConfig)
-	case s.RXChecksum && !c.info.RXChecksum || s.TXChecksum && !c.info.TXChecksum:
-		return fmt.Errorf("dwxgmac2: checksum engine: the core has none for that direction: %w", mac.ErrUnsupported)
-	case s.MTU < dwmac.MinMTU || s.MTU > c.info.MaxMTU:
-		return fmt.Errorf("dwxgmac2: MTU %d: the core takes %d to %d: %w", s.MTU, dwmac.MinMTU, c.info.MaxMTU, mac.ErrConfig)
-	}
-	if err := dwmac.CheckBuffer("dwxgmac2", s.BufferSize, bufferAlign, maxBuffer); err != nil {
-		return err
-	}
-	fifo := dwmac.Share(c.info.TXFIFO, s.TXQueues)
-	if _, ok := dwmac.Burst(fifo, s.MTU); !ok {
-		return fmt.Errorf("dwxgmac2: MTU %d: a frame does not fit the %d bytes of transmit FIFO that each of %d queues has; %d works, or fewer queues: %w",
-			s.MTU, fifo, s.TXQueues, dwmac.MaxMTU(fifo, largestMTU), mac.ErrConfig)
 	}
 	return nil
 }
@@ -158,11 +138,8 @@ func (c *Core) writeFrameSize() {
 func (c *Core) SetMTU(mtu int) error {
 	s := c.setup
 	s.MTU = mtu
-	if err := c.check(s); err != nil {
+	if err := dwmac.CheckMTU(&c.info, &s, largestMTU, c.pbl); err != nil {
 		return err
-	}
-	if fifo := dwmac.Share(c.info.TXFIFO, s.TXQueues); fifo > 0 && !dwmac.Fits(fifo, mtu, c.pbl) {
-		return fmt.Errorf("dwxgmac2: MTU %d: needs a shorter transmit burst: open the device with it: %w", mtu, mac.ErrConfig)
 	}
 	c.setup = s
 	c.writeFrameSize()
@@ -199,18 +176,8 @@ func (c *Core) SetWatchdog(q int, usecs int) (actual int, err error) {
 
 // Start implements mac.Core.Start.
 func (c *Core) Start() error {
-	if c.started {
-		return fmt.Errorf("dwxgmac2: start: running already: stop it first: %w", mac.ErrConfig)
-	}
-	for q := range c.setup.RXQueues {
-		if c.rx[q] == nil {
-			return fmt.Errorf("dwxgmac2: start: receive queue %d has no ring: %w", q, mac.ErrConfig)
-		}
-	}
-	for q := range c.setup.TXQueues {
-		if c.tx[q] == nil {
-			return fmt.Errorf("dwxgmac2: start: transmit queue %d has no ring: %w", q, mac.ErrConfig)
-		}
+	if err := queues.CheckStart("dwxgmac2", &c.setup, c.started, c.rx[:], c.tx[:]); err != nil {
+		return err
 	}
 	for q := range max(c.setup.RXQueues, c.setup.TXQueues) {
 		c.irq[q].Open(c.facts.IntNIE | c.facts.IntAIE)

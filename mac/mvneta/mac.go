@@ -8,6 +8,7 @@ import (
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/neta"
+	"github.com/barewire/barewire/mac/internal/queues"
 )
 
 const (
@@ -159,18 +160,8 @@ func (c *Core) SetMTU(mtu int) error {
 
 // Start implements mac.Core.Start. The queues are enabled with the link.
 func (c *Core) Start() error {
-	if c.started {
-		return fmt.Errorf("mvneta: start: running already: stop it first: %w", mac.ErrConfig)
-	}
-	for q := range c.setup.RXQueues {
-		if c.rx[q] == nil {
-			return fmt.Errorf("mvneta: start: receive queue %d has no ring: %w", q, mac.ErrConfig)
-		}
-	}
-	for q := range c.setup.TXQueues {
-		if c.tx[q] == nil {
-			return fmt.Errorf("mvneta: start: transmit queue %d has no ring: %w", q, mac.ErrConfig)
-		}
+	if err := queues.CheckStart("mvneta", &c.setup, c.started, c.rx[:], c.tx[:]); err != nil {
+		return err
 	}
 	for q := range c.setup.TXQueues {
 		c.startTX(c.tx[q])

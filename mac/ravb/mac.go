@@ -8,6 +8,7 @@ import (
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/etheravb"
 	"github.com/barewire/barewire/mac/internal/field"
+	"github.com/barewire/barewire/mac/internal/queues"
 )
 
 // Bounds of the waits. Linux gives a change of mode 100 ms. A full transmit FIFO
@@ -215,21 +216,11 @@ func (c *Core) SetFilter(f mac.Filter) error {
 // Start implements mac.Core.Start. Entering OPERATION takes the device to the first
 // slot of every ring in the table.
 func (c *Core) Start() error {
-	if c.started {
-		return fmt.Errorf("ravb: start: running already: stop it first: %w", mac.ErrConfig)
+	if err := queues.CheckStart("ravb", &c.setup, c.started, c.rx[:], c.tx[:]); err != nil {
+		return err
 	}
 	if c.setup.RXQueues == 0 {
 		return fmt.Errorf("ravb: start: configure it first: %w", mac.ErrConfig)
-	}
-	for q := range c.setup.RXQueues {
-		if c.rx[q] == nil {
-			return fmt.Errorf("ravb: start: receive queue %d has no ring: %w", q, mac.ErrConfig)
-		}
-	}
-	for q := range c.setup.TXQueues {
-		if c.tx[q] == nil {
-			return fmt.Errorf("ravb: start: transmit queue %d has no ring: %w", q, mac.ErrConfig)
-		}
 	}
 	c.writeTable()
 	c.openIRQs()
