@@ -3,6 +3,9 @@ package sim
 import (
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"github.com/barewire/barewire/mac"
 )
 
 // Fault is one way in which hardware goes wrong.
@@ -179,4 +182,13 @@ func (f *Faults) Random(n int) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.rand.below(n)
+}
+
+// FlapLink takes a link that is up down for a millisecond, with set (LinkFlap).
+func FlapLink(c Clock, up mac.Link, set func(mac.Link)) {
+	if !up.Up {
+		return
+	}
+	set(mac.Link{})
+	c.AfterFunc(time.Millisecond, func() { set(up) })
 }

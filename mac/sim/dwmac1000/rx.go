@@ -2,8 +2,6 @@ package dwmac1000
 
 import (
 	"encoding/binary"
-	"hash/crc32"
-	"time"
 
 	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/dwregs"
@@ -64,7 +62,7 @@ func (m *Model) inHash(a mac.HardwareAddr) bool {
 // sender's MAC does.
 func (m *Model) Deliver(frame []byte) {
 	if m.faults.Hit(sim.LinkFlap) {
-		m.flap()
+		sim.FlapLink(m.clock, *m.link.Load(), m.SetLink)
 	}
 	if m.onWire() {
 		m.deliver(frame)
@@ -76,12 +74,7 @@ func (m *Model) deliver(frame []byte) {
 		return
 	}
 	m.rx.mu.Lock()
-	if len(frame) < len(m.rx.pad) {
-		n := copy(m.rx.pad[:], frame)
-		clear(m.rx.pad[n:])
-		frame = m.rx.pad[:]
-	}
-	kick := m.arrive(frame, nil, true)
+	kick := m.arrive(dwmac.Pad(&m.rx.pad, frame), nil, true)
 	m.rx.mu.Unlock()
 	if kick {
 		m.txEngine.Kick()
@@ -101,22 +94,11 @@ func (m *Model) DeliverWire(wire []byte) {
 		return
 	}
 	m.rx.mu.Lock()
-	f, fcs := wire[:len(wire)-dwmac.FCSLen], wire[len(wire)-dwmac.FCSLen:]
-	kick := m.arrive(f, fcs, crc32.ChecksumIEEE(f) == binary.LittleEndian.Uint32(fcs))
+	kick := m.arrive(dwmac.SplitFCS(wire))
 	m.rx.mu.Unlock()
 	if kick {
 		m.txEngine.Kick()
 	}
-}
-
-// flap takes the link down for a millisecond.
-func (m *Model) flap() {
-	up := *m.link.Load()
-	if !up.Up {
-		return
-	}
-	m.SetLink(mac.Link{})
-	m.clock.AfterFunc(time.Millisecond, func() { m.SetLink(up) })
 }
 
 // arrive takes a frame from the wire through the MAC. fcs is nil when it is simply
@@ -135,15 +117,7 @@ func (m *Model) arrive(f, fcs []byte, good bool) (kick bool) {
 	r := m.rx.filter.Decide(mode, f, m.inHash)
 	if typ == dwmac.TypeControl {
 		kick = m.pauseFrame(f, good)
-		switch field.Get(dwregs.FilterPCF, mode) {
-		case 0:
-			r.Pass = false
-		case 1:
-			_, pause := dwmac.Pause(f)
-			r.Pass = !pause
-		case 2:
-			r.Pass = true
-		}
+		r.Pass = dwmac.PassControl(field.Get(dwregs.FilterPCF, mode), f, r.Pass)
 	}
 	if !r.Pass || mode&dwregs.FilterVTFE != 0 && tagged && !m.passesVLAN(binary.BigEndian.Uint16(f[14:])) {
 		m.stat.filtered.Add(1)

@@ -1,10 +1,8 @@
 package mvneta
 
 import (
-	"time"
-
-	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/neta"
+	"github.com/barewire/barewire/mac/sim"
 )
 
 // up reports whether the MAC believes in a link.
@@ -74,9 +72,5 @@ func (m *Model) flap() {
 	m.mu.Lock()
 	up := m.link
 	m.mu.Unlock()
-	if !up.Up {
-		return
-	}
-	m.SetLink(mac.Link{})
-	m.clock.AfterFunc(time.Millisecond, func() { m.SetLink(up) })
+	sim.FlapLink(m.clock, up, m.SetLink)
 }

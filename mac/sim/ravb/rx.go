@@ -41,7 +41,7 @@ const opPause = 1
 // sender's MAC does.
 func (m *Model) Deliver(frame []byte) {
 	if m.faults.Hit(sim.LinkFlap) {
-		m.flap()
+		sim.FlapLink(m.clock, *m.link.Load(), m.SetLink)
 	}
 	if !m.onWire() || len(frame) < 14 || m.closed.Load() {
 		return
@@ -72,16 +72,6 @@ func (m *Model) DeliverWire(wire []byte) {
 	if kick {
 		m.kickTX()
 	}
-}
-
-// flap takes the link down for a millisecond.
-func (m *Model) flap() {
-	up := *m.link.Load()
-	if !up.Up {
-		return
-	}
-	m.SetLink(mac.Link{})
-	m.clock.AfterFunc(time.Millisecond, func() { m.SetLink(up) })
 }
 
 // arrive takes a frame from the wire through the E-MAC. It reports whether the

@@ -2,11 +2,8 @@ package sun8i
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"sync"
-	"time"
 
-	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/emac"
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/sim"
@@ -38,7 +35,7 @@ const (
 // sender's MAC does.
 func (m *Model) Deliver(frame []byte) {
 	if m.faults.Hit(sim.LinkFlap) {
-		m.flap()
+		sim.FlapLink(m.clock, *m.link.Load(), m.SetLink)
 	}
 	if m.onWire() {
 		m.deliver(frame)
@@ -50,12 +47,7 @@ func (m *Model) deliver(frame []byte) {
 		return
 	}
 	m.rx.mu.Lock()
-	if len(frame) < len(m.rx.pad) {
-		n := copy(m.rx.pad[:], frame)
-		clear(m.rx.pad[n:])
-		frame = m.rx.pad[:]
-	}
-	kick := m.arrive(frame, nil, true)
+	kick := m.arrive(dwmac.Pad(&m.rx.pad, frame), nil, true)
 	m.rx.mu.Unlock()
 	if kick {
 		m.kickTX()
@@ -69,22 +61,11 @@ func (m *Model) DeliverWire(wire []byte) {
 		return
 	}
 	m.rx.mu.Lock()
-	f, fcs := wire[:len(wire)-dwmac.FCSLen], wire[len(wire)-dwmac.FCSLen:]
-	kick := m.arrive(f, fcs, crc32.ChecksumIEEE(f) == binary.LittleEndian.Uint32(fcs))
+	kick := m.arrive(dwmac.SplitFCS(wire))
 	m.rx.mu.Unlock()
 	if kick {
 		m.kickTX()
 	}
-}
-
-// flap takes the link down for a millisecond.
-func (m *Model) flap() {
-	up := *m.link.Load()
-	if !up.Up {
-		return
-	}
-	m.SetLink(mac.Link{})
-	m.clock.AfterFunc(time.Millisecond, func() { m.SetLink(up) })
 }
 
 // arrive takes a frame from the wire through the MAC. fcs is nil when it is

@@ -2,11 +2,8 @@ package eqos
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"sync"
-	"time"
 
-	"github.com/barewire/barewire/mac"
 	"github.com/barewire/barewire/mac/internal/dwregs"
 	"github.com/barewire/barewire/mac/internal/field"
 	"github.com/barewire/barewire/mac/internal/gmac4"
@@ -22,7 +19,7 @@ type receiver struct {
 	ch      [maxChannels]rxChannel
 	q       [maxChannels]rxQueue
 	filter  dwmac.Filter
-	pad     [60]byte // a short frame, padded
+	pad     [dwmac.MinFrame - dwmac.FCSLen]byte // a short frame, padded
 	fcs     [dwmac.FCSLen]byte
 	arrival Arrival
 	frame   dwmac.RXFrame
@@ -61,7 +58,7 @@ func (a *Arrival) DoubleTagged() bool {
 // arriving is a frame at the MAC's door.
 func (m *Engine) arriving(frame []byte) {
 	if m.faults.Hit(sim.LinkFlap) {
-		m.flap()
+		sim.FlapLink(m.clock, *m.link.Load(), m.setLink)
 	}
 	if m.onWire() {
 		m.deliver(frame)
@@ -73,12 +70,7 @@ func (m *Engine) deliver(frame []byte) {
 		return
 	}
 	m.rx.mu.Lock()
-	if len(frame) < len(m.rx.pad) {
-		n := copy(m.rx.pad[:], frame)
-		clear(m.rx.pad[n:])
-		frame = m.rx.pad[:]
-	}
-	kick := m.arrive(frame, nil, true)
+	kick := m.arrive(dwmac.Pad(&m.rx.pad, frame), nil, true)
 	m.rx.mu.Unlock()
 	if kick {
 		m.txEngine.Kick()
@@ -96,22 +88,11 @@ func (m *Engine) deliverWire(wire []byte) {
 		return
 	}
 	m.rx.mu.Lock()
-	f, fcs := wire[:len(wire)-dwmac.FCSLen], wire[len(wire)-dwmac.FCSLen:]
-	kick := m.arrive(f, fcs, crc32.ChecksumIEEE(f) == binary.LittleEndian.Uint32(fcs))
+	kick := m.arrive(dwmac.SplitFCS(wire))
 	m.rx.mu.Unlock()
 	if kick {
 		m.txEngine.Kick()
 	}
-}
-
-// flap takes the link down for a millisecond.
-func (m *Engine) flap() {
-	up := *m.link.Load()
-	if !up.Up {
-		return
-	}
-	m.setLink(mac.Link{})
-	m.clock.AfterFunc(time.Millisecond, func() { m.setLink(up) })
 }
 
 // arrive takes a frame from the wire through the MAC. fcs is nil when it is
@@ -135,15 +116,7 @@ func (m *Engine) arrive(f, fcs []byte, good bool) (kick bool) {
 	a.Match = m.rx.filter.Decide(mode, f, m.inHash)
 	if a.Type == dwmac.TypeControl {
 		kick = m.pauseFrame(f, good)
-		switch field.Get(dwregs.FilterPCF, mode) {
-		case 0:
-			a.Match.Pass = false
-		case 1:
-			_, pause := dwmac.Pause(f)
-			a.Match.Pass = !pause
-		case 2:
-			a.Match.Pass = true
-		}
+		a.Match.Pass = dwmac.PassControl(field.Get(dwregs.FilterPCF, mode), f, a.Match.Pass)
 	}
 	passVLAN := m.passesVLAN(a.Tagged, a.TCI)
 	if !a.Match.Pass || !passVLAN && mode&dwregs.FilterVTFE != 0 {
