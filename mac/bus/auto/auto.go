@@ -108,16 +108,8 @@ func (o *Options) only(all []find.Device) (bus, name string, err error) {
 		if d.Driver == "" {
 			continue
 		}
-		b := d.Ready()
-		for _, w := range d.Ways {
-			if w.Bus == o.Bus {
-				b = ""
-				if w.Err == nil {
-					b = w.Bus
-				}
-			}
-		}
-		if b == "" || o.Bus != "" && b != o.Bus {
+		b := o.ready(d)
+		if b == "" {
 			why = append(why, o.obstacles(d))
 			continue
 		}
@@ -133,6 +125,17 @@ func (o *Options) only(all []find.Device) (bus, name string, err error) {
 		return "", "", fmt.Errorf("auto: no device can be reached:\n%w", errors.Join(why...))
 	}
 	return "", "", fmt.Errorf("auto: no device that a driver knows; Ethernet devices: %s: %w", names(all), mac.ErrNoDevice)
+}
+
+// ready is the safest bus of a device that nothing stands in the way of, and that is
+// Options.Bus where one was asked for; "" when there is none.
+func (o *Options) ready(d find.Device) string {
+	for _, w := range d.Ways {
+		if w.Err == nil && (o.Bus == "" || w.Bus == o.Bus) {
+			return w.Bus
+		}
+	}
+	return ""
 }
 
 // obstacles are what stands in the way of each bus of a device.
